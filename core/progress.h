@@ -23,7 +23,6 @@ class Progress {
   void line(std::string_view text);
   /// Writes a line only if `out` is not a terminal, where the status would show the same information. At most one line
   /// per second.
-  /// second.
   void news(std::string_view text);
   /// Removes the status from the terminal and shows nothing from now on, because results follow.
   void end();

@@ -136,8 +136,7 @@ struct Atomic {
   }
   bool operator==(const Atomic&) const = default;
 };
-/// Orders the thread's accesses to global memory before the fence ahead of those after it, for all threads of the
-/// scope.
+/// For all threads of the scope, the thread's accesses to global memory before the fence precede those after it.
 struct Fence {
   tile_program::Scope scope = tile_program::Scope::device;
   static constexpr Levels levels = Levels::kernel;

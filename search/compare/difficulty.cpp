@@ -94,9 +94,8 @@ std::vector<double> importance(const Records& records) {
     if (records.records[i].outcome.ok()) squares += square(logs[i] - mean);
   std::vector<double> shares(records.knobs.size(), 0);
   for (std::size_t k = 0; k < shares.size() && squares > 0; ++k) {
-    std::vector<std::pair<double, double>> groups(
-        // Per value of the knob: the number of records, and the sum of their differences from the mean.
-        records.knobs[k].values.size());
+    // Per value of the knob: the number of records, and the sum of their differences from the mean.
+    std::vector<std::pair<double, double>> groups(records.knobs[k].values.size());
     for (std::size_t i = 0; i < logs.size(); ++i) {
       if (!records.records[i].outcome.ok()) continue;
       auto& [members, total] = groups[records.options_of(i)[k]];

@@ -190,7 +190,7 @@ class Shared final : public Searcher {
  private:
   Candidate next() {
     if (tree_.root().finished) return nullptr;
-    // told without being asked
+    // Samples may be told without being asked.
     const auto seen = [this](const model::SamplePtr& sample) { return pool_.seen(*sample); };
     std::erase_if(round_, seen);
     if (round_.empty()) round_ = pool_.beginning(trails());

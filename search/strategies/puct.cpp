@@ -2,8 +2,7 @@
 //
 //   select   argmax over children of  Q(child)/Q(root) + c P(child) √N(node) / (1 + N(child)),  Q the largest 1/time
 //   prior    P(child) = softmax(-bound/temperature) over children. The bound is the least one (surrogate.h) of the
-//   pool's
-//            candidates below the child. If the pool has none there, the prior prefers the best trail's choice
+//            pool's candidates below the child. If the pool has none there, the prior prefers the best trail's choice
 //   rollout  below a new node, takes the child of largest P
 //
 // The pool is ranked again in every round of `batch` evaluations. Rosin, Multi-armed bandits with episode context
