@@ -1,4 +1,4 @@
-// Kernels one after the other, where a device has no way of its own to enqueue them together.
+// The default of Device::chain: launches the kernels one after the other and adds their times.
 #include <utility>
 
 #include "measure/device.h"

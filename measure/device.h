@@ -21,22 +21,22 @@
 
 namespace deplo::measure {
 
-/// A candidate that is ready to build: Kernel IR and the source emitted from it.
-/// A user's own kernel has a launch of its own, and a program without statements, which has its buffers.
+/// A candidate that is ready to build: Kernel IR and the source emitted from it. For a user's own kernel, `launch` is
+/// set, and `kernel` has buffers but no statements.
 struct KernelCode {
   ir::Program kernel;
   ir::KernelSource source;
-  std::optional<Launch> launch = {};  // its grid and options replace those of `source`, whose grid is one block
+  std::optional<Launch> launch = {};  // replaces the grid and options of `source`, whose grid is one block
 };
 
-/// The compiler's information about a built kernel; -1: not known.
+/// The compiler's information about a built kernel. -1: not known.
 struct Resources {
   std::int64_t registers = -1, spill_bytes = -1, stack_bytes = -1;  // per thread
   std::int64_t static_shared_bytes = -1, dynamic_shared_bytes = -1;
-  std::int64_t code_bytes = -1;  // the size of its machine code; of OpenCL GPUs, that of the driver's binary
-  double occupancy = -1;         // the share of a unit's threads that can be resident
+  std::int64_t code_bytes = -1;  // size of the machine code; on OpenCL GPUs, of the driver's binary
+  double occupancy = -1;         // the fraction of a unit's threads that can be resident
   std::string limiter;           // what limits the occupancy: "registers", "shared", "threads", "blocks" or ""
-  std::string binary_digest;     // of the machine code; "" if the backend does not expose it
+  std::string binary_digest;     // digest of the machine code; "" if the backend does not expose it
   /// The compiler's messages about lost performance, such as "C7510: wgmma.mma_async instructions are serialized …",
   /// without duplicates, joined by "; ".
   std::string compiler_notes;
@@ -48,15 +48,15 @@ struct Sample {
   double clock_mhz = 0;  // the device's frequency during the sample; 0: not known
 };
 
-/// Where an array lies: in a buffer, from a byte on.
+/// The place of an array: a buffer, and a byte offset in it.
 struct Place {
   std::size_t buffer = 0;
   std::int64_t offset = 0;
   bool operator==(const Place&) const = default;
 };
 
-/// The buffers of one kernel on the device, in the program's order. Numbers are converted to the buffer's type: rounded
-/// for integers, compared with 0 for bool (measure/check/elements.h).
+/// The buffers of one kernel on the device, in the program's order. Numbers are converted to the buffer's type: they
+/// are rounded for integers and compared with 0 for bool (measure/check/elements.h).
 class Arrays {
  public:
   virtual ~Arrays() = default;
@@ -67,16 +67,17 @@ class Arrays {
   virtual std::vector<std::uint8_t> read_bytes(std::size_t buffer) = 0;
   /// Sets every byte of the buffer to 0xFF (a NaN in floats, -1 in integers, 255 in bool).
   virtual void poison(std::size_t buffer) = 0;
-  /// Remembers the buffer's contents for kernels that begin with them (KernelSource::restored). Not for views.
+  /// Remembers the buffer's contents for kernels that start from them (KernelSource::restored). Not for views.
   virtual void save(std::size_t /*buffer*/) { CHECK(false); }
-  /// Arrays that share the memory of some of these buffers. Array i of the view begins at `places[i]` and is seen as
-  /// `as[i]`, which must end within the buffer. No two arrays begin at one place. These Arrays must outlive the view.
+  /// Returns arrays that share the memory of some of these buffers. Array i of the view begins at `places[i]`, has the
+  /// type and shape of `as[i]`, and must end within the buffer. No two arrays may begin at the same place. These Arrays
+  /// must outlive the view.
   virtual std::unique_ptr<Arrays> view(std::span<const Place> places, const std::vector<ir::Buffer>& as) = 0;
-  /// Checks the red zones (measure/check/red_zone.h). Names the buffer whose bounds a write exceeded, and the place;
-  /// nullopt: none.
+  /// Checks the red zones (measure/check/red_zone.h). Returns a message that names the buffer and the place of a write
+  /// outside its bounds; nullopt if there was none.
   virtual std::optional<std::string> overrun() = 0;
-  /// The first byte of the buffer if the device's memory is the host's; else, and for views, null. A host library may
-  /// use the memory while nothing is enqueued.
+  /// Returns the buffer's address if the device's memory is host memory, else null; null for views, too. A host library
+  /// may use the memory while nothing is enqueued.
   virtual void* host_memory(std::size_t /*buffer*/) { return nullptr; }
 };
 
@@ -85,17 +86,17 @@ class Executable {
   virtual ~Executable() = default;
   /// Runs the first `blocks` blocks of the grid and waits. Returns microseconds by the device's clock. If the kernel
   /// adds to outputs (KernelSource::zeroed), a separate launch first fills these whole outputs with 0; its time counts
-  /// in proportion to the blocks that run. Buffers of KernelSource::restored first get their saved contents back; the
-  /// time of that does not count.
+  /// in proportion to the blocks that run. The buffers of KernelSource::restored first get their saved contents back,
+  /// which is not timed.
   virtual Result<double> launch(Arrays&, std::int64_t blocks) = 0;
-  /// launch() without reading a clock. Returns the failure, if there is one.
+  /// Like launch(), but reads no clock. Returns the failure, if there is one.
   virtual std::optional<Failure> execute(Arrays&, std::int64_t blocks);
-  /// `batch` launches with one wait at the end. Launch i works on *sets[i % sets.size()]; with more than one set the
-  /// operands are cold, because the sets rotate. By default each is a launch() with its own wait, and the times are
-  /// added.
+  /// Runs `batch` launches with one wait at the end. Launch i works on *sets[i % sets.size()]. With more than one set
+  /// the operands are cold, because the sets rotate. By default each launch is a launch() with its own wait, and the
+  /// sample has their mean time.
   virtual Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t blocks, int batch);
-  /// The launches of a sample(), for measuring their energy: without a clock, and with as short pauses between calls as
-  /// the backend can make. `meanwhile` is called once while they run; by default, before them.
+  /// Runs the launches of a sample() without reading a clock, to measure their energy. The pauses between calls are as
+  /// short as the backend can make them. `meanwhile` is called once while the launches run; by default, before them.
   virtual std::optional<Failure> repeat(std::span<Arrays* const> sets, std::int64_t blocks, int batch,
                                         const std::function<void()>& meanwhile);
   virtual const Resources& resources() const = 0;
@@ -117,24 +118,25 @@ class Device {
   virtual Dialect dialect() const = 0;
   virtual std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>& buffers) = 0;
   virtual Result<std::unique_ptr<Executable>> build(const KernelCode&) = 0;
-  /// An executable with a grid of one block that runs built kernels one after the other. The kernels must outlive it.
-  /// CUDA replays them in one graph; on other devices their times are added.
+  /// Returns an executable with a grid of one block that runs built kernels one after the other. The kernels must
+  /// outlive it. CUDA replays them in one graph; other devices add their times.
   virtual std::unique_ptr<Executable> chain(std::vector<ChainLink> links);
   virtual void pause(double milliseconds);  // leaves the device idle, so that it cools down
-  /// The device's energy counter, which the first call opens. Throws Error(environment) in one line: what is missing
-  /// and how to get it. By default a device has none.
+  /// Returns the device's energy counter, which the first call opens. Throws Error(environment), which says in one line
+  /// what is missing and how to get it. By default a device has no counter.
   virtual EnergyCounter& energy();
 };
 
-/// `name`: "cuda", "cuda:N", "opencl" (first device, CPU devices last), "opencl:N", "interpreter", or "ptx:sm_N".
-/// Throws Error(environment) in one line: what is missing and how to get it.
+/// Opens the device `name`: "cuda", "cuda:N", "opencl" (the first device; CPU devices come last), "opencl:N",
+/// "interpreter", or "ptx:sm_N". Throws Error(environment), which says in one line what is missing and how to get it.
 std::unique_ptr<Device> open_device(std::string_view name);
-/// Every usable device, with the name that open_device() takes. A missing driver is not an error.
+/// Returns every usable device, with the name that open_device() takes. A missing driver is not an error.
 std::vector<std::pair<std::string, DeviceInfo>> list_devices();
-/// The info() of the device that open_device() would open, without creating a context on it.
+/// Returns the info() of the device that open_device() would open, without creating a context on it.
 DeviceInfo find_device(std::string_view name);
-/// The target (limits and capabilities) for a device: the YAML target `sm_XX` (measure/cuda/cuda.h), `opencl-cpu` or
-/// `opencl-gpu`, with the limits that the device reports. Throws Error if no device can have these limits.
+/// Returns the target (limits and capabilities) for a device: the YAML target `sm_XX` (measure/cuda/cuda.h),
+/// `opencl-cpu` or `opencl-gpu`, with the limits that the device reports. Throws Error if no device can have these
+/// limits.
 Target target_of(const DeviceInfo&);
 
 }  // namespace deplo::measure

@@ -1,4 +1,4 @@
-// Names of devices, what the rules may assume of one, and what those do that have no better way.
+// Opens devices by name, derives targets from them, and defines the defaults of Executable and Device.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 
 }  // namespace
 
-// For devices that calculate a time: they have no clock that could be left alone.
+// The default is for devices that calculate their times: their launch() reads no clock that could be skipped.
 std::optional<Failure> Executable::execute(Arrays& arrays, std::int64_t blocks) {
   const auto time = launch(arrays, blocks);
   return time.ok() ? std::nullopt : std::optional(time.failure());
@@ -86,11 +86,11 @@ DeviceInfo find_device(std::string_view name) {
   const std::string numbered = std::string(name) + (name == "cuda" || name == "opencl" ? ":0" : "");
   for (auto& [id, info] : list_devices())
     if (id == numbered) return std::move(info);
-  return open_device(name)->info();  // which says what is missing
+  return open_device(name)->info();  // a PTX machine, which is not listed; else it throws what is missing
 }
 
 Target target_of(const DeviceInfo& info) {
-  if (info.units < 1 || info.max_threads < 1 || info.shared_bytes < 0)  // from a damaged store
+  if (info.units < 1 || info.max_threads < 1 || info.shared_bytes < 0)  // the store may be damaged
     throw Error(fmt::format("device {}: expected units, threads a block and shared memory, found {}, {} and {} bytes",
                             info.name, info.units, info.max_threads, info.shared_bytes));
   if (info.backend == "cuda" || info.backend == "ptx") return cuda_target(info);
@@ -102,10 +102,10 @@ Target target_of(const DeviceInfo& info) {
     throw Error(fmt::format("device {}: expected a warp of {} threads in a block, found at most {}", info.name,
                             target.warp, info.max_threads));
   target.max_threads = std::min(target.max_threads, info.max_threads);
-  // A CPU's "local" memory is a piece of its cache: the file says how much is useful, the driver how much is allowed.
+  // A CPU's local memory lies in its cache. The target's file says how much is useful, the driver how much is allowed.
   target.shared_bytes = info.cpu ? std::min(target.shared_bytes, info.shared_bytes) : info.shared_bytes;
   target.units = info.units;
-  // The kernel's inputs share the last cache with its outputs.
+  // Half, because a kernel's inputs share the last-level cache with its outputs.
   if (info.l2_bytes > 0 && target.stream_bytes > 0) target.stream_bytes = info.l2_bytes / 2;
   return target;
 }

@@ -27,7 +27,7 @@ constexpr std::size_t digest_size = 32;
 
 std::string seal(std::string_view bytes) { return std::string(magic) + digest(bytes) + std::string(bytes); }
 
-// nullopt: not what was written.
+// Returns the sealed bytes; nullopt if the file is damaged or has another format.
 std::optional<std::string> open_seal(const std::string& file) {
   const std::size_t head = magic.size() + digest_size;
   if (file.size() < head || !file.starts_with(magic)) return std::nullopt;
@@ -42,8 +42,9 @@ struct File {
   std::uint64_t size = 0;
 };
 
-/// "KEY.PROCESS.NUMBER.tmp", half written: by a process that is gone, or more than an hour ago, perhaps on another
-/// machine. Who loses one that he still writes keeps nothing.
+/// Returns true if the temporary file "KEY.PROCESS.NUMBER.tmp" was left unfinished: its process is gone, or it was last
+/// written more than an hour ago, perhaps on another machine. A process that loses a file that it is still writing only
+/// fails to store that entry.
 bool abandoned(const File& file) {
   const std::string process = file.path.stem().stem().extension().string();
   const pid_t number = process.size() > 1 ? std::atoi(process.c_str() + 1) : 0;
@@ -51,12 +52,12 @@ bool abandoned(const File& file) {
          (number > 0 && kill(number, 0) != 0 && errno == ESRCH);
 }
 
-// Entries; what killed processes left half written goes.
+// Returns the entries. Deletes the unfinished files of killed processes.
 std::vector<File> files_of(const fs::path& folder) {
   std::vector<File> files;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
-    std::error_code gone;  // another process may be deleting too
+    std::error_code gone;  // another process may delete the file at the same time
     File file{entry.path(), entry.last_write_time(gone), 0};
     if (!gone) file.size = entry.file_size(gone);
     if (gone) continue;
@@ -84,11 +85,11 @@ std::optional<std::string> DiskCache::get(const std::string& key) {
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return std::nullopt;
   std::ostringstream file;
-  file << stream.rdbuf();   // does not throw where the disk fails, or a folder has the file's name
-  std::error_code ignored;  // the folder may be someone else's, to be read only
+  file << stream.rdbuf();   // does not throw if the disk fails or the path is a folder
+  std::error_code ignored;  // the folder may belong to another user and be read-only
   auto bytes = open_seal(file.str());
   if (bytes)
-    fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);  // used last
+    fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);  // now the most recently used entry
   else
     fs::remove(path, ignored);
   return bytes;
@@ -98,7 +99,7 @@ bool DiskCache::put(const std::string& key, std::string_view bytes) {
   if (folder_.empty()) return false;
   std::error_code error;
   fs::create_directories(folder_, error);
-  static std::atomic<std::uint64_t> count = 0;  // of this process's files
+  static std::atomic<std::uint64_t> count = 0;  // numbers this process's temporary files
   const fs::path temporary = folder_ / fmt::format("{}.{}.{}.tmp", key, getpid(), count++);
   std::ofstream stream(temporary, std::ios::binary);
   stream << seal(bytes);
@@ -110,7 +111,8 @@ bool DiskCache::put(const std::string& key, std::string_view bytes) {
   }
   const std::scoped_lock lock(mutex_);
   written_ += bytes.size();
-  // Looking costs a walk over all entries: at the first entry, then whenever 1/64 of the bound has been added.
+  // trim() walks over all entries, so it is called only after this process's first entry, and then whenever 1/64 of the
+  // bound has been added.
   if (!looked_ || written_ > most_bytes_ / 64) trim();
   return true;
 }
@@ -124,7 +126,7 @@ void DiskCache::trim() {
   if (size <= most_bytes_) return;
   std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.used < b.used; });
   for (const File& file : files) {
-    if (size <= most_bytes_ - most_bytes_ / 8) return;  // some room until the next time
+    if (size <= most_bytes_ - most_bytes_ / 8) return;  // leaves room until the next trim()
     std::error_code ignored;
     fs::remove(file.path, ignored);
     size -= file.size;

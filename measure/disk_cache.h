@@ -1,4 +1,4 @@
-// A disk cache of compilers' outputs, keyed by the content that they were made from.
+// A disk cache of compilers' outputs, keyed by the content from which they were compiled.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -9,9 +9,10 @@
 
 namespace deplo::measure {
 
-/// Entries by key, one file each. Any number of threads and processes may use a folder at a time. An entry appears as a
-/// whole (by rename) or not at all. A damaged entry counts as absent and is deleted. If the folder outgrows its bound,
-/// the least recently used entries are deleted. Nothing here throws; if the folder cannot be written, nothing is kept.
+/// Entries by key, one file each. Any number of threads and processes may use a folder at the same time. An entry
+/// appears as a whole (by rename) or not at all. A damaged entry counts as absent and is deleted. If the folder exceeds
+/// its bound, the least recently used entries are deleted. Nothing here throws. If the folder cannot be written,
+/// nothing is kept.
 class DiskCache {
  public:
   /// 1 GiB is about 50,000 cubins.
@@ -21,16 +22,16 @@ class DiskCache {
   /// it keeps nothing.
   static DiskCache& of_user();
 
-  /// `key`: letters, digits, '-' and '_'.
+  /// Returns the entry of `key`; nullopt if there is none. A key consists of letters, digits, '-' and '_'.
   std::optional<std::string> get(const std::string& key);
-  /// Returns true if the entry was written. An entry that it replaces stays readable until then.
+  /// Writes an entry. Returns true on success. An older entry of the key stays readable until it is replaced.
   bool put(const std::string& key, std::string_view bytes);
   const std::filesystem::path& folder() const { return folder_; }
 
  private:
   std::filesystem::path file_of(const std::string& key) const;
   void trim();
-  std::filesystem::path folder_;  // "": none
+  std::filesystem::path folder_;  // "": the cache keeps nothing
   std::uint64_t most_bytes_;
   std::mutex mutex_;           // protects the two members below
   std::uint64_t written_ = 0;  // bytes written since the folder's size was last checked

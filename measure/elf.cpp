@@ -16,13 +16,14 @@ static_assert(std::endian::native == std::endian::little);
 constexpr std::uint64_t header_size = 64, entry_size = 64;  // Elf64_Ehdr, Elf64_Shdr
 constexpr std::uint32_t nobits = 8;                         // SHT_NOBITS
 
-// Up to its 0; "" where it starts behind the end.
+// Returns the text from `at` up to its terminating 0; "" if `at` is past the table's end.
 std::string_view text_at(std::string_view table, std::uint64_t at) {
   const auto rest = part_of(table, at, 0) ? table.substr(at) : std::string_view();
   return rest.substr(0, rest.find('\0'));
 }
 
-// Elf64_Shdr: name, type, flags, address, offset, size, …
+// Reads a section header, Elf64_Shdr: name, type, flags, address, offset, size, … Returns nullopt if the section
+// extends past the file's end.
 std::optional<ElfSection> section_at(std::string_view file, std::string_view header) {
   ElfSection section;
   section.type = number_at<std::uint32_t>(header, 4);
@@ -45,7 +46,7 @@ const ElfSection* find_section(const std::vector<ElfSection>& sections, std::str
 std::optional<std::vector<ElfSection>> elf_sections(std::string_view file) {
   constexpr std::string_view magic =
       "\x7f"
-      "ELF\x02\x01";  // of 64 bits, little-endian
+      "ELF\x02\x01";  // 64 bits, little-endian
   if (file.size() < header_size || !file.starts_with(magic)) return std::nullopt;
   const auto count = number_at<std::uint16_t>(file, 60), names = number_at<std::uint16_t>(file, 62);
   const auto headers = part_of(file, number_at<std::uint64_t>(file, 40), count * entry_size);

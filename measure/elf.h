@@ -9,7 +9,7 @@
 
 namespace deplo::measure {
 
-/// The views are into the file.
+/// One section of an ELF file. The views point into the file.
 struct ElfSection {
   std::string_view name;
   std::uint32_t type = 0;
@@ -17,21 +17,22 @@ struct ElfSection {
   std::string_view bytes;  // "" for a section without bytes in the file, such as shared memory
 };
 
-/// nullopt: not a little-endian ELF64 file, or its tables or sections exceed its end. System V ABI, "Object Files".
+/// Returns the sections of a file; nullopt if it is not a little-endian ELF64 file, or if its tables or sections extend
+/// past its end. System V ABI, "Object Files".
 std::optional<std::vector<ElfSection>> elf_sections(std::string_view file);
-/// nullptr: there is none.
+/// Returns the section of this name; nullptr if there is none.
 const ElfSection* find_section(const std::vector<ElfSection>&, std::string_view name);
-/// The name of symbol `index` of the table `.symtab`; "" if there is none.
+/// Returns the name of symbol `index` of the table `.symtab`; "" if there is none.
 std::string_view symbol_name(const std::vector<ElfSection>&, std::uint32_t index);
 
-/// The number at an offset, which must be within the bytes.
+/// Returns the number at an offset. The whole number must lie within the bytes.
 template <class T>
 T number_at(std::string_view bytes, std::size_t at) {
   T value{};
   std::memcpy(&value, bytes.data() + at, sizeof value);
   return value;
 }
-/// nullopt where it reaches over the end.
+/// Returns `size` bytes from offset `at` on; nullopt if they extend past the end.
 std::optional<std::string_view> part_of(std::string_view bytes, std::uint64_t at, std::uint64_t size);
 
 }  // namespace deplo::measure

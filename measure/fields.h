@@ -10,7 +10,7 @@
 
 namespace deplo::measure {
 
-/// Record or const Record: the fields can be filled or only read.
+/// Matches Record, whose fields can be filled, and const Record, whose fields can only be read.
 template <class T, class Record>
 concept MaybeConst = std::same_as<std::remove_const_t<T>, Record>;
 

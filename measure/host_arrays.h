@@ -1,4 +1,4 @@
-// Arrays in host memory, of the devices that are no hardware.
+// Arrays in host memory, for the devices without memory of their own: Interpreter, the PTX machine, IsolatedDevice.
 #pragma once
 #include <memory>
 #include <vector>
@@ -21,7 +21,7 @@ class HostArrays final : public Arrays {
 
   std::size_t count() const { return slots_.size(); }
   std::span<std::byte> bytes(std::size_t buffer) const { return slots_.at(buffer).bytes; }
-  /// The buffer gets its saved contents back.
+  /// Restores the contents that save() remembered.
   void restore(std::size_t buffer);
   ir::DType dtype(std::size_t buffer) const { return slots_.at(buffer).dtype; }
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double no_limit = std::numeric_limits<double>::infinity();
 
-// "MemAvailable:   23456 kB"
+// Returns bytes from the line "MemAvailable:   23456 kB".
 double available_in_machine() {
   std::ifstream stream("/proc/meminfo");
   std::string key;
@@ -22,7 +22,8 @@ double available_in_machine() {
   return no_limit;
 }
 
-// Of a container: "max" or a number. What it holds already is small beside that, or cache that can go.
+// Returns the memory limit of the container in bytes. The file contains "max" or a number. The memory that the
+// container already uses is not subtracted: it is small compared with the limit, or cache that can be freed.
 double limit_of_container() {
   std::ifstream stream("/sys/fs/cgroup/memory.max");
   double bytes = 0;
@@ -35,11 +36,11 @@ double limit_of_container() {
 double free_host_memory() { return std::min(available_in_machine(), limit_of_container()); }
 
 HostMemory allocate_host_memory(std::size_t bytes) {
-  constexpr std::size_t large_page = std::size_t{2} << 20, line = 4096;  // 4096: what drivers ask of a host pointer
+  constexpr std::size_t large_page = std::size_t{2} << 20, line = 4096;  // 4096: required by drivers
   const std::size_t page = bytes >= large_page ? large_page : line;
   const std::size_t size = (bytes + page - 1) / page * page;
   HostMemory memory(std::aligned_alloc(page, size));
-  if (memory && page == large_page) madvise(memory.get(), size, MADV_HUGEPAGE);  // a wish: small pages do as well
+  if (memory && page == large_page) madvise(memory.get(), size, MADV_HUGEPAGE);  // a hint: small pages work too
   return memory;
 }
 

@@ -12,7 +12,7 @@
 namespace deplo::measure {
 namespace {
 
-/// Stores only the changes: an element that nothing wrote keeps its bytes.
+/// Stores only the elements that changed. An element that the kernel did not write keeps its bytes.
 void update(const HostArrays& arrays, std::size_t buffer, const std::vector<double>& before,
             const std::vector<double>& after) {
   const ir::DType dtype = arrays.dtype(buffer);
@@ -25,14 +25,14 @@ void update(const HostArrays& arrays, std::size_t buffer, const std::vector<doub
   }
 }
 
-/// Statements that the threads of a launch execute together, those behind a condition included.
+/// Returns the number of statements that all threads of a launch execute in total, including those under a condition.
 double statement_count(const ir::Body& body) {
   double count = 0;
   for (const ir::Stmt& statement : body) {
     double times = 1;
     if (const auto* tile = statement.as<ir::Tile>())
       for (const ir::Axis& axis : tile->axes) times *= static_cast<double>(axis.extent);
-    // A loop that starts at the thread's number and steps over all threads: their average.
+    // A loop may start at the thread's number and step by the number of threads. This is the average over the threads.
     if (const auto* loop = statement.as<ir::Loop>())
       times = std::ceil(static_cast<double>(loop->axis.extent) / static_cast<double>(loop->step));
     const ir::Body* const inner = ir::inner_body(statement);
@@ -41,7 +41,7 @@ double statement_count(const ir::Body& body) {
   return count;
 }
 
-/// About the real time of one statement on a processor of 2.5 GHz, so that the protocol's budgets hold.
+/// Roughly the real time of one statement on a processor of 2.5 GHz, so that the protocol's time limits make sense.
 constexpr double statement_us = 0.01;
 
 class InterpretedKernel final : public Executable {
@@ -61,7 +61,7 @@ class InterpretedKernel final : public Executable {
     const ir::Memory before = memory;
     try {
       ir::interpret(program_, memory, {.shared_bytes = 0, .blocks = blocks});
-    } catch (const Error& error) {  // the sanitizer's finding is this candidate's failure, not the user's mistake
+    } catch (const Error& error) {  // the sanitizer's report is a failure of this candidate, not a user's error
       return Failure{Status::launch_error, error.what()};
     }
     for (std::size_t i = 0; i < host.count(); ++i) {
@@ -75,7 +75,7 @@ class InterpretedKernel final : public Executable {
 
  private:
   ir::Program program_;
-  double us_;  // of a whole launch
+  double us_;  // per launch of the whole grid
   std::int64_t blocks_;
   Resources resources_;
 };
@@ -107,11 +107,11 @@ DeviceInfo interpreter_info() {
   return {.backend = "interpreter",
           .name = "Kernel IR interpreter",
           .vendor = "deplo",
-          .driver = "2",  // 1 told the time of the wall
+          .driver = "2",  // version 1 reported wall-clock times
           .platform = "host",
           .units = 1,
           .clock_mhz = 0,
-          .shared_bytes = 49152,  // as on a GPU: schedules that use barriers and staging are what it is there for
+          .shared_bytes = 49152,  // as on a GPU, because its purpose is to run schedules with barriers and staging
           .max_threads = 1024,
           .cpu = false};
 }

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The first word of a file; "" if it cannot be read, with the reason in errno.
+/// Returns the first word of a file; "" if the file cannot be read, with the reason in errno.
 std::string read_word(const fs::path& file) {
   errno = 0;
   std::ifstream stream(file);
@@ -26,14 +26,15 @@ std::string read_word(const fs::path& file) {
   return word;
 }
 
-/// nullopt: the file has no number.
+/// Returns the number in a file; nullopt if it contains none.
 std::optional<double> read_number(const fs::path& file) {
   const std::string word = read_word(file);
   if (word.empty() || !std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; })) return std::nullopt;
   return std::stod(word);
 }
 
-/// Zones of whole packages. Sub-zones (`intel-rapl:0:0`) are parts of them, and the zone `psys` is the whole machine.
+/// Returns the zones of whole packages. Sub-zones (`intel-rapl:0:0`) are parts of packages, and the zone `psys` is the
+/// whole machine.
 std::vector<fs::path> packages(const fs::path& folder) {
   constexpr std::string_view prefix = "intel-rapl:";
   std::vector<fs::path> found;
@@ -48,7 +49,7 @@ std::vector<fs::path> packages(const fs::path& folder) {
   return found;
 }
 
-/// The counter of one package in microjoules, continued where it wraps.
+/// The counter of one package in microjoules. Adds the range of the counter each time it wraps.
 class Package {
  public:
   explicit Package(const fs::path& zone) : file_(zone / "energy_uj") {
@@ -74,7 +75,7 @@ class Package {
  private:
   fs::path file_;
   double last_ = 0, sum_ = 0;
-  double range_ = 0;  // it begins again at 0 after so much
+  double range_ = 0;  // the counter wraps to 0 after this many microjoules; 0: not known
 };
 
 class PackageEnergy final : public EnergyCounter {
@@ -91,7 +92,7 @@ class PackageEnergy final : public EnergyCounter {
     }
     return sum;
   }
-  // Intel's Software Developer's Manual, volume 3B, "RAPL Interfaces": about every millisecond.
+  // The counter is updated about every millisecond: Intel's Software Developer's Manual, volume 3B, "RAPL Interfaces".
   double step_us() const override { return 1000; }
 
  private:

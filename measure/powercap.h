@@ -1,4 +1,4 @@
-// The energy of a machine's processors, as Linux reports it (RAPL, by the powercap interface).
+// The energy of a machine's processors, as Linux reports it (RAPL, through the powercap interface).
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -9,9 +9,9 @@ namespace deplo::measure {
 
 inline constexpr const char* powercap_folder = "/sys/class/powercap";
 
-/// The sum over all processor packages, `intel-rapl:N` of the folder, which AMD's processors have too. A package counts
-/// its cores and caches, not the memory. Throws Error(environment) in one line if there is no package, or if this user
-/// may not read its counter.
+/// Opens a counter of the sum over all processor packages: the zones `intel-rapl:N` of the folder, which AMD's
+/// processors have, too. A package counts its cores and caches, not the memory. Throws Error(environment) in one line
+/// if there is no package, or if this user may not read its counter.
 std::unique_ptr<EnergyCounter> open_powercap(const std::filesystem::path& folder = powercap_folder);
 
 }  // namespace deplo::measure

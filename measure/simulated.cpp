@@ -15,7 +15,7 @@ constexpr double full_clock_mhz = 1500;
 constexpr double energy_step_us = 100e3;
 constexpr double throttles_after_us = 30e3, throttles_for_us = 40e3;
 
-double normal(Rng& rng) {  // Box and Muller
+double normal(Rng& rng) {  // Box-Muller transform
   const double radius = std::sqrt(-2 * std::log(1 - rng.uniform()));
   return radius * std::cos(2 * std::numbers::pi * rng.uniform());
 }

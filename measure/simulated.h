@@ -1,6 +1,6 @@
-// A simulated device. Its results are right; its times come from a model, with every disturbance that real devices
-// show, drawn from a seed; its clock is simulated too. It tests the protocol and the overhead of the framework. Users
-// cannot open it.
+// A simulated device. Its results are right. Its times come from a model, with every disturbance that real devices
+// show, drawn from a seed. Its clock is simulated, too. Tests use it for the protocol and the overhead of the
+// framework. Users cannot open it.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace deplo::measure {
 
-/// Relative to the time of a launch, except for drift_s. 0: no such disturbance.
+/// The disturbances, relative to the time of a launch except for drift_s. 0: no such disturbance.
 struct Disturbances {
   double noise = 0;         // standard deviation of the log time
   double drift = 0;         // amplitude of a sine wave …
@@ -23,8 +23,8 @@ struct Disturbances {
   bool says_clock = true;   // samples include the clock
 };
 
-/// Runs candidates of one kernel. A launch of a part of the grid writes the first part of each output and takes that
-/// part of the time. Not thread-safe.
+/// Runs candidates of one kernel. A launch of a fraction of the grid writes the first elements of each output, and
+/// takes the same fraction of the time. Not thread-safe.
 class SimulatedDevice final : public Device {
  public:
   /// The time of an undisturbed launch of the whole grid, in microseconds.
@@ -38,7 +38,7 @@ class SimulatedDevice final : public Device {
   std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>&) override;
   Result<std::unique_ptr<Executable>> build(const KernelCode&) override;
   void pause(double milliseconds) override;
-  /// Steps every 100 ms of the simulated time.
+  /// The counter steps every 100 ms of simulated time.
   EnergyCounter& energy() override;
 
   /// Microseconds since the start.
@@ -60,11 +60,11 @@ class SimulatedDevice final : public Device {
   Rng rng_;
   ir::Memory answers_;  // contents of every buffer after a run; empty: not computed yet
   double now_ = 0;
-  double taken_mj_ = 0, counted_mj_ = 0;  // the energy until now; until the counter's last step
+  double taken_mj_ = 0, counted_mj_ = 0;  // the energy until now, and until the counter's last step
   std::unique_ptr<EnergyCounter> energy_;
-  double busy_us_ = 0;  // since the last pause
+  double busy_us_ = 0;  // time of launches since the last pause or throttling
   double throttled_until_ = 0;
-  const Executable* last_ = nullptr;  // the last that ran
+  const Executable* last_ = nullptr;  // the kernel that ran last
 };
 
 }  // namespace deplo::measure

@@ -15,7 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A file that the system unlocks when the process ends, however it ends; -1: not there, or another process has it.
+/// Locks a file, which the system unlocks when the process ends, however it ends. Returns the file's descriptor; -1 if
+/// the file cannot be opened or another process holds the lock.
 int lock(const fs::path& file, int how) {
   const int descriptor = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (descriptor < 0) return -1;
@@ -26,7 +27,7 @@ int lock(const fs::path& file, int how) {
 
 fs::path lock_of(const fs::path& folder) { return folder / "lock"; }
 
-/// Those of processes that are gone: nobody holds their lock.
+/// Removes the folders whose processes are gone: nobody holds their locks.
 void remove_abandoned(const fs::path& parent) {
   std::error_code error;
   std::vector<fs::path> folders;
@@ -55,7 +56,7 @@ WorkFolder::WorkFolder(const fs::path& parent) {
   if (parent.empty()) return;
   std::error_code error;
   fs::create_directories(parent, error);
-  // One process at a time: a folder that is not locked yet is nobody's to others.
+  // Only one process at a time makes a folder, because other processes would remove one that is not locked yet.
   const int making = lock(lock_of(parent), LOCK_EX);
   if (making < 0) return;
   remove_abandoned(parent);

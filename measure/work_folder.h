@@ -6,8 +6,8 @@
 
 namespace deplo::measure {
 
-/// Creates a new folder for this process alone. The destructor removes the folder with its contents. If a process is
-/// killed, the next process that creates a WorkFolder removes the killed one's. Nothing here throws.
+/// Creates a new folder for this process alone. The destructor removes the folder with its contents. The folder of a
+/// killed process is removed by the next process that creates a WorkFolder. Nothing here throws.
 class WorkFolder {
  public:
   /// Creates the folder in `parent`, and `parent` if necessary.
@@ -16,11 +16,11 @@ class WorkFolder {
   WorkFolder(const WorkFolder&) = delete;
   WorkFolder& operator=(const WorkFolder&) = delete;
 
-  /// "": the folder could not be created.
+  /// The folder; "" if it could not be created.
   const std::filesystem::path& path() const { return path_; }
 
-  /// "work" in PoCL's cache folder if the user set one (POCL_CACHE_DIR), else in the user's cache folder. "" if the
-  /// user has neither a cache folder nor a home.
+  /// Returns the folder "work" in PoCL's cache folder if the user set one (POCL_CACHE_DIR), else in the user's cache
+  /// folder. "" if the user has neither a cache folder nor a home.
   static std::filesystem::path default_parent();
 
  private:
