@@ -1,4 +1,4 @@
-// Confirmation: the best candidates and the baseline against each other, on full runs.
+// Confirmation: times the best candidates and the baseline against each other, on full runs.
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -19,7 +19,7 @@ struct Entry {
   Contender contender;
   Timing timing;
   std::optional<Failure> failure;
-  std::uint64_t bits = 0;  // of the outputs
+  std::uint64_t bits = 0;  // hash of the outputs' bits
   std::vector<double> clocks, warm;
 };
 
@@ -32,7 +32,8 @@ class Confirmation {
         options_(options),
         rng_(options.seed),
         sampler_(problem.device(), protocol.confirm_clock),
-        // Other programs disturb a device that does not say its clock more than 3 %: what the screening bears.
+        // screen_clock, because other programs disturb a device that does not report its clock by more than the 3 % of
+        // confirm_clock.
         watch_(problem.device(), protocol.screen_clock) {
     for (const Contender& contender : contenders) {
       entries_.push_back({contender, {}, {}, 0, {}, {}});
@@ -60,7 +61,7 @@ class Confirmation {
  private:
   bool cancelled() const { return options_.cancelled && options_.cancelled(); }
 
-  /// A full launch on poisoned outputs, compared with the reference. The device's time.
+  /// Makes a full launch on poisoned outputs and compares them with the reference. Returns the device's time.
   Result<double> verified_launch(const Contender& contender) {
     problem_.poison_outputs();
     auto time = contender.executable->launch(problem_.arrays(), contender.grid.blocks);
@@ -70,7 +71,7 @@ class Confirmation {
     return time;
   }
 
-  /// Checks, and says how many launches a sample has: by a first sample, which is discarded.
+  /// Checks the contender, and determines the number of launches per sample from a first sample, which is discarded.
   void begin(Entry& entry) {
     const auto time = verified_launch(entry.contender);
     if (!time.ok()) return fail(entry, time.failure());
@@ -88,7 +89,7 @@ class Confirmation {
 
   static void fail(Entry& entry, Failure failure) { entry.failure = std::move(failure); }
 
-  /// Once more after the last sample: a race shows now and then.
+  /// Checks the contender again after the last sample, because a race shows only now and then.
   void end(Entry& entry) {
     if (const auto time = verified_launch(entry.contender); !time.ok())
       fail(entry, time.failure());
@@ -105,7 +106,7 @@ class Confirmation {
     return order;
   }
 
-  /// Rounds until the rule, the time or the user ends them.
+  /// Runs rounds until the rule is done, the time is over or the confirmation is cancelled.
   void run_rounds() {
     const auto start = std::chrono::steady_clock::now();
     const double seconds = options_.seconds - energies_take();
@@ -123,7 +124,7 @@ class Confirmation {
     }
   }
 
-  /// NaN where it fails.
+  /// Takes a sample and returns its time per launch in microseconds; NaN if it fails.
   double take(Entry& entry) {
     auto taken =
         sampler_.take(*entry.contender.executable, problem_.sets(), entry.contender.grid.blocks, entry.timing.batch);
@@ -157,20 +158,21 @@ class Confirmation {
       fail(entry, of_launch.failure());
   }
 
-  /// Seconds that the energies take of all contenders.
+  /// Returns the seconds that measuring the energies of all contenders takes.
   double energies_take() const {
     if (options_.energy == nullptr) return 0;
     return static_cast<double>(entries_.size()) * (energy_seconds + 2e-6 * options_.energy->step_us());
   }
 
-  /// Waits while a device that does not say its clock is much slower than in the rounds before.
+  /// If the device does not report its clock, pauses while it is much slower than in the rounds before.
   void watch_drift() {
     const bool says_clock = std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
       return !entry.clocks.empty() && entry.clocks.back() > 0;
     });
     if (says_clock || problem_.probe() == nullptr || !problem_.probe()->reference().executable) return;
     const Probe::Load& reference = problem_.probe()->reference();
-    // What it says is in its history; a reference that fails is the candidates' next launches' to tell.
+    // Only the pauses matter, not the sample. If the reference fails, the next launch of a candidate reports the
+    // failure.
     (void)watch_.watch(*reference.executable, problem_.probe()->reference_arrays(), reference.blocks);
   }
 

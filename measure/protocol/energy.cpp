@@ -9,8 +9,8 @@
 namespace deplo::measure {
 namespace {
 
-// The counter is read once per batch, so a step is noticed up to one batch late. Between batches a GPU rests for some
-// 20 µs, which is less than half a percent of this.
+// The usual time of a batch. The counter is read once per batch, so a step is noticed up to one batch late. Between
+// batches a GPU rests for some 20 µs, which is less than half a percent of a batch.
 constexpr double usual_batch_us = 5000;
 // Ratio of a batch's time to that of a reading. The batch keeps the device busy during the reading.
 constexpr double batch_per_reading = 2;
@@ -19,7 +19,7 @@ constexpr double batch_per_reading = 2;
 constexpr int max_launches = 4096;
 // Ratio of the delay with which a step may be noticed to the measured time.
 constexpr double max_relative_delay = 0.02;
-// Sixteen times the step of the slowest counter.
+// If the counter does not step for this long, the measurement fails. Sixteen times the step of the slowest counter.
 constexpr double standstill_us = 2e6;
 
 /// The counter's value after this number of launches.
@@ -58,7 +58,7 @@ class EnergyMeter {
   }
 
   double launch_us_, required_us_;
-  Reading first_, last_;  // at the first step; the latest one
+  Reading first_, last_;  // the reading at the first step, and the latest reading
   int steps_ = -1;        // -1: nothing was read; 0: one reading
 };
 

@@ -7,7 +7,7 @@
 
 namespace deplo::measure {
 
-/// The least time between the two readings, in seconds of launches.
+/// The least time between the two readings of the counter, in seconds of launches.
 inline constexpr double energy_seconds = 0.5;
 /// Relative differences of energies up to this are noise. The error of each energy is up to half of it, because both
 /// readings may be a batch of 5 ms late.

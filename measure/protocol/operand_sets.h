@@ -9,30 +9,31 @@
 
 namespace deplo::measure {
 
-/// All sets together have this many times the size of the last-level cache. Twice would be enough if caches replaced
-/// the least recently used line, but they do so only approximately.
+/// All sets together have this many times the size of the last-level cache. A factor of 2 would be enough if caches
+/// replaced the least recently used line, but they do so only approximately.
 inline constexpr std::int64_t cold_factor = 3;
-/// A batch has no more launches than this. If a problem needs more sets, it stays partly cached; Timing::sets shows
-/// that.
+/// Upper bound on the number of sets. A batch has no more launches than this. If a problem needs more sets, it stays
+/// partly cached, and Timing::sets shows that.
 inline constexpr std::int64_t max_operand_sets = 64;
-/// Of all sets. Far above 3 times the largest existing cache; a device that reports a larger one gets fewer sets.
+/// Upper bound on the bytes of all sets together. It is far above 3 times the largest existing cache. A device that
+/// reports a larger cache gets fewer sets.
 inline constexpr std::int64_t max_operand_bytes = std::int64_t{1} << 30;
 
-/// clamp(ceil(3 L2 / footprint), 1, 64), but at most max_operand_bytes in total. 1 if the cache is not known.
+/// Returns clamp(ceil(3 L2 / footprint), 1, 64), but at most max_operand_bytes in total. 1 if the cache is not known.
 std::size_t operand_set_count(std::int64_t footprint, std::int64_t l2_bytes);
 std::int64_t footprint(const std::vector<ir::Buffer>&);
 
 class OperandSets {
  public:
-  /// Throws Error(environment) when the device has not enough memory.
+  /// Throws Error(environment) if the device does not have enough memory.
   OperandSets(Device&, const std::vector<ir::Buffer>&, std::size_t count);
   std::size_t size() const { return owned_.size(); }
   bool on_cpu() const { return on_cpu_; }
   Arrays& operator[](std::size_t index) { return *owned_.at(index); }
-  /// The sets for a batch of `launches` launches. They follow those of the previous batch, so that batches of one
-  /// launch rotate too.
+  /// Returns the sets for a batch of `launches` launches. They follow the sets of the previous batch, so that batches
+  /// of one launch rotate, too.
   std::span<Arrays* const> next(int launches);
-  /// Only the first set: its operands stay in the cache.
+  /// Returns only the first set: its operands stay in the cache.
   std::span<Arrays* const> warm() const { return {ring_.data(), 1}; }
 
  private:

@@ -13,14 +13,17 @@
 namespace deplo::measure {
 namespace {
 
-// Of each kernel: at least some, and for a short one more, since the best of them counts.
+// Each kernel gets at least this many samples, and a short kernel more until it has run for `enough_us`, because the
+// best sample counts.
 constexpr int least_samples = 5;
 constexpr double enough_us = 30e3;
 
-// Of a CPU's register. Twelve sums of twice as many would not fit the registers of AVX2.
+// Returns the number of f32 lanes of a CPU's register. With 16 lanes, twelve accumulators would not fit the registers
+// of AVX2.
 std::int64_t register_lanes(const DeviceInfo& info) { return info.architecture == avx2 ? 8 : 16; }
 
-// What the sources below call by one name in both languages. V: what one thread moves at a time.
+// Returns the macros by which the sources below are valid in both languages. V is the type that one thread moves at a
+// time.
 std::string prelude(Dialect dialect, const DeviceInfo& info) {
   switch (dialect) {
     case Dialect::cuda:
@@ -35,7 +38,7 @@ std::string prelude(Dialect dialect, const DeviceInfo& info) {
       "#define INDEX get_global_id(0)\n#define FMA fma\n#define W {1}\n#define ADD(s, v) s += v\n#define STORE(to, v) "
       "{2}\n",
       info.cpu ? "float16" : "float4", info.cpu ? fmt::format("float{}", register_lanes(info)) : "float",
-      info.cpu ? "__builtin_nontemporal_store(v, &to)" : "to = v");  // past the caches, as the rule stream_writes does
+      info.cpu ? "__builtin_nontemporal_store(v, &to)" : "to = v");  // past the caches, like the rule stream_writes
 }
 
 ir::Buffer floats(std::string name, ir::Role role, std::int64_t count) {
@@ -44,7 +47,7 @@ ir::Buffer floats(std::string name, ir::Role role, std::int64_t count) {
 
 struct Extent {
   std::int64_t blocks, threads;
-  double work;  // of a launch, as in Probe::Load
+  double work;  // per launch, as in Probe::Load
 };
 
 Probe::Load build(Device& device, std::string entry, const std::string& text, std::vector<ir::Buffer> buffers,
@@ -59,17 +62,18 @@ Probe::Load build(Device& device, std::string entry, const std::string& text, st
                       .threads = extent.threads};
   Probe::Load load{nullptr, candidate.kernel.buffers, extent.blocks, extent.work};
   const std::string& backend = device.info().backend;
-  if (backend != "opencl" && backend != "cuda") return load;  // the others do not run text
+  if (backend != "opencl" && backend != "cuda") return load;  // other backends do not run source code
   if (auto built = device.build(candidate); built.ok()) load.executable = std::move(built.value());
   return load;
 }
 
-/// How memory is walked: each of two arrays by `blocks` blocks of 256 threads of one V.
+/// The shape of a kernel that walks each of two arrays with `blocks` blocks of 256 threads, one V per thread.
 struct Sweep {
   static constexpr std::int64_t threads = 256;
   std::int64_t lanes, blocks, elements;
-  // Each array has the size of the last cache, so that little of either is still there when it is touched again; where
-  // that size is not known, one above all but the largest. A machine gives fresh memory slowly: no more than needed.
+  // Each array has the size of the last-level cache, so that little of either is still cached when it is accessed
+  // again. If the size is not known, 64 MiB exceed all but the largest caches. At most 256 MiB, because allocating
+  // fresh memory is slow.
   explicit Sweep(const DeviceInfo& info) : lanes(info.cpu ? 16 : 4) {
     constexpr std::int64_t least = std::int64_t{64} << 20, most = std::int64_t{256} << 20;
     const std::int64_t bytes = std::clamp(info.l2_bytes, least, most);
@@ -78,7 +82,7 @@ struct Sweep {
   }
 };
 
-// Its buffers are the first two of read()'s.
+// The kernel that copies an array. Its buffers are the first two buffers of read().
 Probe::Load copy(Device& device) {
   const Sweep sweep(device.info());
   return build(device, "deplo_copy",
@@ -87,7 +91,8 @@ Probe::Load copy(Device& device) {
                {sweep.blocks, Sweep::threads, 8 * static_cast<double>(sweep.elements)});
 }
 
-// Each thread sums some V of two arrays: neighbouring ones on a CPU, ones that are a grid apart elsewhere.
+// The kernel that reads two arrays. Each thread sums 16 V of each array: neighbours on a CPU, else V that are a grid's
+// width apart.
 Probe::Load read(Device& device) {
   constexpr std::int64_t each = 16;
   const Sweep sweep(device.info());
@@ -104,8 +109,8 @@ Probe::Load read(Device& device) {
                {blocks, Sweep::threads, 8 * static_cast<double>(sweep.elements)});
 }
 
-// Independent chains: a multiply-add takes 4 cycles and two start in each on both kinds of device, so 8 fill the units
-// of a CPU; on a GPU the other warps of a unit do that too.
+// The kernel of independent chains of multiply-adds. A multiply-add takes 4 cycles and two start per cycle, on CPUs and
+// GPUs, so 8 chains fill the units of a CPU. On a GPU, the other warps of a unit fill them, too.
 Probe::Load multiply_add(Device& device) {
   constexpr int chains = 12;
   const DeviceInfo& info = device.info();
@@ -128,26 +133,26 @@ Probe::Load multiply_add(Device& device) {
                {blocks, threads, 2.0 * chains * steps * static_cast<double>(elements)});
 }
 
-/// NaN everywhere, with which adding is as fast as with other numbers, but for subnormal ones. Pages are touched, so
-/// that none is made while time is taken.
+/// Allocates arrays and fills them with NaN, so that all pages exist before the timing. Additions of NaN are as fast as
+/// those of other numbers; only subnormal numbers are slower.
 std::unique_ptr<Arrays> touched(Device& device, const std::vector<ir::Buffer>& buffers) {
   auto arrays = device.allocate(buffers);
   for (std::size_t i = 0; i < buffers.size(); ++i) arrays->poison(i);
   return arrays;
 }
 
-/// A GPU's ceilings are those at its full clock.
+/// Launches the kernel until a GPU has reached its full clock, at which its ceilings are measured.
 void wake(const DeviceInfo& info, const Probe::Load& load, Arrays& arrays) {
   Arrays* const set = &arrays;
   WarmUp warm_up(static_cast<double>(info.clock_mhz), 0);
   while (!info.cpu && !warm_up.done()) {
     const auto sample = load.executable->sample({&set, 1}, load.blocks, 1);
-    if (!sample.ok() || check_time(sample.value().us)) return;  // best_rate() meets the same
+    if (!sample.ok() || check_time(sample.value().us)) return;  // best_rate() fails in the same way
     warm_up.add(sample.value().us, sample.value().clock_mhz);
   }
 }
 
-/// In 10^9 a second; 0 where it does not run.
+/// Returns the highest rate of all samples, in 10^9 units of work per second; 0 if the kernel does not run.
 double best_rate(const Probe::Load& load, Arrays& arrays) {
   double best = 0;
   Arrays* const set = &arrays;
@@ -156,7 +161,7 @@ double best_rate(const Probe::Load& load, Arrays& arrays) {
     const auto sample = load.executable->sample({&set, 1}, load.blocks, 1);
     if (!sample.ok() || check_time(sample.value().us)) return 0;
     spent_us += sample.value().us;
-    if (i > 0) best = std::max(best, load.work / sample.value().us * 1e-3);  // a first launch is biased
+    if (i > 0) best = std::max(best, load.work / sample.value().us * 1e-3);  // the first launch is biased
   }
   return best;
 }
@@ -167,7 +172,7 @@ Probe::Probe(Device& device, const rules::Ceilings& known)
     : device_(device), fma_(multiply_add(device)), known_(known) {
   if (fma_.executable) {
     fma_arrays_ = touched(device_, fma_.buffers);
-    // Numbers that stay finite: a GPU's power, and so its clock, depends on what it multiplies.
+    // 0.5 keeps all numbers finite: the power of a GPU, and so its clock, depends on the numbers that it multiplies.
     fma_arrays_->write(0, std::vector<float>(static_cast<std::size_t>(ir::span(fma_.buffers[0])), 0.5F));
   }
   measure();

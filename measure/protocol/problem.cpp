@@ -16,8 +16,9 @@ std::size_t set_count(const ir::Program& loop, const DeviceInfo& device) {
   return operand_set_count(footprint(loop.buffers), device.l2_bytes);
 }
 
-/// Before the system ends the process for it, without a word. On the host are a CPU's arrays, and while the reference
-/// is made the inputs, or while it is compared an output.
+/// Returns `loop`. Throws Error(environment) if the host does not have enough memory, because the system would kill the
+/// process without a message. Host memory holds the arrays of a CPU, and the inputs (while the reference is computed)
+/// or one output (while it is compared).
 const ir::Program& fitting(const ir::Program& loop, const DeviceInfo& device) {
   double inputs = 0, all = 0, largest = 0;
   for (const ir::Buffer& buffer : loop.buffers) {
@@ -28,7 +29,7 @@ const ir::Program& fitting(const ir::Program& loop, const DeviceInfo& device) {
     if (buffer.role == ir::Role::input) inputs += bytes;
   }
   double needed = std::max(inputs, largest) + (device.cpu ? all * static_cast<double>(set_count(loop, device)) : 0);
-  if (device.backend == "interpreter") needed += 3 * all;  // and a copy in double
+  if (device.backend == "interpreter") needed += 3 * all;  // copies in double
   if (device.backend == "ptx") needed += all;
   const double free = free_host_memory();
   if (needed > free)
@@ -39,7 +40,7 @@ const ir::Program& fitting(const ir::Program& loop, const DeviceInfo& device) {
   return loop;
 }
 
-/// Writes the values to a buffer of every set. They are converted to elements once.
+/// Writes the values to a buffer of every set. They are converted to elements only once.
 void write_to_all(OperandSets& sets, std::size_t index, const ir::Buffer& buffer, const ir::Numbers& values) {
   write_elements(values, buffer.dtype, [&](const void* elements) {
     const std::span bytes(static_cast<const std::uint8_t*>(elements), size_in_bytes(buffer));
@@ -64,7 +65,7 @@ Problem::Problem(const ir::Program& loop, Device& device, std::uint64_t seed, Pr
       continue;
     }
     for (std::size_t set = 0; set < sets_.size(); ++set)
-      sets_[set].poison(i);  // pages are made now, not when time is taken
+      sets_[set].poison(i);  // so that all pages exist before the timing
     if (!files.contains(buffer.name) && !buffer.fill) continue;
     write_to_all(sets_, i, buffer, input_values(loop_, i, seed, files));
     for (std::size_t set = 0; set < sets_.size(); ++set) sets_[set].save(i);
@@ -82,7 +83,7 @@ double Problem::least_us(int batch) const {
 
 std::optional<Failure> Problem::implausible(double us, int batch, double plausible) {
   if (probe_ == nullptr) return std::nullopt;
-  constexpr int again = 3;  // a neighbour's moment must not cost a good candidate
+  constexpr int again = 3;  // a disturbance by other programs must not reject a good candidate
   for (int i = 0; us < plausible * least_us(batch) && i < again; ++i) probe_->measure();
   if (us >= plausible * least_us(batch)) return std::nullopt;
   const rules::Ceilings ceilings = probe_->ceilings();

@@ -14,12 +14,12 @@
 
 namespace deplo::measure {
 
-/// The inputs are those of `files`, else random (random_input in measure/check/inputs.h). They are the same for the
-/// same seed, and in each set of operands. An output that has a file or a fill begins with its values
-/// (KernelSource::restored). The device and the probe must outlive it. Not thread-safe.
+/// The inputs come from `files`; an input without a file is random (random_input in measure/check/inputs.h). Inputs are
+/// the same for the same seed, and in each set of operands. An output that has a file or a fill begins with these
+/// values (KernelSource::restored). The device and the probe must outlive the Problem. Not thread-safe.
 class Problem {
  public:
-  /// `loop` must be verified Loop IR. `probe`: of the device; without it no time is implausible. Throws
+  /// `loop` must be verified Loop IR. `probe` must be of the same device; if it is null, no time is implausible. Throws
   /// Error(environment) if the device or the host does not have enough memory.
   Problem(const ir::Program& loop, Device& device, std::uint64_t seed, Probe* probe = nullptr,
           double tolerance = default_tolerance, const InputFiles& files = {}, Expectation expectation = {});
@@ -31,19 +31,19 @@ class Problem {
   Device& device() { return device_; }
   Probe* probe() { return probe_; }
   OperandSets& sets() { return sets_; }
-  /// The Sampler for screening all candidates. It remembers their clocks.
+  /// Returns the Sampler for screening all candidates. It remembers the clocks of earlier samples.
   Sampler& screening(double least_clock);
-  /// The first set, whose outputs are checked.
+  /// Returns the first set, whose outputs are checked.
   Arrays& arrays() { return sets_[0]; }
 
-  // Of the first set's outputs, as OutputCheck has them.
+  // The functions of OutputCheck, for the outputs of the first set.
   void poison_outputs() { outputs_.poison_outputs(); }
   std::optional<Failure> check(Coverage coverage, double least = 0) { return outputs_.check(coverage, least); }
   std::uint64_t checked_bits() const { return outputs_.checked_bits(); }
   const Reference& reference() { return outputs_.reference(); }
 
-  /// Returns implausible, with the reason, if a launch in a batch cannot have been as fast as `us`. Before that, the
-  /// device's ceilings are measured again. `plausible`: see Protocol.
+  /// Returns implausible, with the reason, if a launch in a batch cannot have been as fast as `us`. Before it returns
+  /// implausible, it measures the device's ceilings again. `plausible`: Protocol::plausible.
   std::optional<Failure> implausible(double us, int batch, double plausible);
 
  private:

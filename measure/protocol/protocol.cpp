@@ -30,7 +30,7 @@ std::string Protocol::text() const {
 }
 
 std::span<const ProtocolNumber> protocol_numbers() {
-  // They only keep out slips of the pen: nobody waits for more.
+  // These upper bounds only catch typing errors: nobody would wait for larger numbers.
   constexpr double most_samples = 1000, most_contenders = 100'000, any_slower = 1e6;
   static constexpr std::array numbers{ProtocolNumber{"samples", &Protocol::samples, 1, most_samples},
                                       ProtocolNumber{"early_stop", &Protocol::early_stop, 1, any_slower},

@@ -11,8 +11,8 @@
 namespace deplo::measure {
 namespace {
 
-constexpr std::size_t window = 32;  // samples, about two rounds of a confirmation; and how many say what is usual:
-constexpr std::size_t enough = 5;
+constexpr std::size_t window = 32;  // samples whose median clock is the usual one; about two rounds of a confirmation
+constexpr std::size_t enough = 5;   // with fewer samples, no clock counts as low
 constexpr int rejects_before_rest = 3, most_rests = 2;
 constexpr double first_rest_ms = 50, rest_growth = 1.5, longest_rest_ms = 500;
 

@@ -11,12 +11,12 @@
 
 namespace deplo::measure {
 
-/// For one stage of one kernel on one device.
+/// Takes the samples of one stage (screening or confirmation) of one kernel on one device.
 class Sampler {
  public:
-  /// `least_clock`: a sample whose clock is below this share of the median clock of the stage's last samples is taken
-  /// again. After three such samples in a row the device rests for 50 ms; each further rest is 1.5 times as long, at
-  /// most 500 ms. A sample that is still slow after two rests counts: the low clock is this candidate's own.
+  /// `least_clock`: a sample is taken again if its clock is below this share of the median clock of the stage's last
+  /// samples. After three such samples in a row the device rests for 50 ms. Each further rest is 1.5 times as long, at
+  /// most 500 ms. A sample whose clock is still low after two rests counts: the candidate itself lowers the clock.
   Sampler(Device& device, double least_clock) : device_(device), least_clock_(least_clock) {}
 
   struct Taken {
@@ -25,13 +25,13 @@ class Sampler {
   };
   /// Takes a sample on rotating sets. Fails with the executable's failure, or noop.
   Result<Taken> take(Executable&, OperandSets&, std::int64_t blocks, int batch);
-  /// The same with all launches on the first set.
+  /// Like take(), but with all launches on the first set.
   Result<Taken> take_warm(Executable&, OperandSets&, std::int64_t blocks, int batch);
-  /// Takes a sample of one launch of a reference kernel. On a device that does not report its clock, the kernel's speed
-  /// stands for the clock.
+  /// Takes a sample of one launch of a reference kernel. If the device does not report its clock, the kernel's speed is
+  /// used as the clock.
   Result<Taken> watch(Executable&, Arrays&, std::int64_t blocks);
-  /// If there was no sample for 20 ms, launches the kernel until the GPU's clock is up again (warm_up.h). Does nothing
-  /// on CPUs.
+  /// If there was no sample for 20 ms, launches the kernel until the GPU's clock has risen again (warm_up.h). Does
+  /// nothing on CPUs.
   std::optional<Failure> wake(Executable&, OperandSets&, std::int64_t blocks, int batch);
 
  private:
@@ -42,9 +42,9 @@ class Sampler {
 
   Device& device_;
   double least_clock_;
-  std::deque<double> clocks_;  // of the last samples; rejected ones count, so that the median follows a lasting change
+  std::deque<double> clocks_;  // of the last samples, even rejected ones, so that the median follows lasting changes
   double woken_mhz_ = 0;       // the clock at the end of the last wake()
-  double rest_ms_ = 0;         // the last rest; 0: the clock was not low since
+  double rest_ms_ = 0;         // length of the last rest; 0: a sample had a normal clock since
   std::chrono::steady_clock::time_point last_{};
 };
 

@@ -15,8 +15,8 @@
 namespace deplo::measure {
 namespace {
 
-/// The first launches of a kernel with both clocks: the device's says how long the kernel took, ours what else they
-/// did.
+/// Times the first launches of a kernel with two clocks: the device's for the kernel, the host's for everything else
+/// (extra_ms).
 struct FirstLaunches {
   Executable& executable;
   Arrays& arrays;
@@ -35,18 +35,18 @@ struct FirstLaunches {
   }
 };
 
-/// What the warm-up decides: how many blocks a screening launch runs, and about how long that takes.
+/// The result of the warm-up: how many blocks a screening launch runs, and about how long that takes.
 struct Launched {
   std::int64_t blocks = 1;
   double us = 0;
   bool hopeless = false;
-  bool warmed_up = false;  // the last launch was not the first
+  bool warmed_up = false;  // the last launch was not the kernel's first
 };
 
-/// Launches a growing prefix of the grid until it is the whole, or takes as long as a full run may, or is hopeless.
+/// Launches a growing prefix of the grid until it is the whole grid, takes about full_run_ms, or is hopeless.
 Result<Launched> warm_up(FirstLaunches& first, const Grid& grid, const Protocol& protocol, double best_us) {
   constexpr std::int64_t probe_waves = 2;  // enough to see the throughput, a small part of a long run
-  constexpr double growth = 1.5;           // a prefix that would not grow by this is long enough
+  constexpr double growth = 1.5;           // a prefix is long enough if it would grow by less
   Launched launched{std::min(grid.blocks, probe_waves * grid.wave)};
   const double limit_us = protocol.full_run_ms * 1e3;
   for (;;) {
@@ -58,7 +58,7 @@ Result<Launched> warm_up(FirstLaunches& first, const Grid& grid, const Protocol&
       return launched.us * static_cast<double>(grid.blocks) / static_cast<double>(launched.blocks);
     };
     const auto hopeless = [&] { return full_us() > std::max(protocol.slow * best_us, protocol.slow_us); };
-    if (hopeless()) {  // the first launch of a kernel is often slower: judge it by its second
+    if (hopeless()) {  // the first launch of a kernel is often slower, so its second decides
       time = first.launch(launched.blocks);
       if (!time.ok()) return time.failure();
       launched.us = std::min(launched.us, time.value());
@@ -68,15 +68,15 @@ Result<Launched> warm_up(FirstLaunches& first, const Grid& grid, const Protocol&
     auto next = grid.blocks;
     if (full_us() > limit_us) {
       next = static_cast<std::int64_t>(limit_us / launched.us * static_cast<double>(launched.blocks));
-      next = next / grid.wave * grid.wave;  // whole waves: a started one would count as a full one
+      next = next / grid.wave * grid.wave;  // whole waves: a partial one takes as long as a full one
       if (static_cast<double>(next) < growth * static_cast<double>(launched.blocks)) return launched;
     }
     launched.blocks = std::min(next, grid.blocks);
   }
 }
 
-/// Compares the outputs of the last launch. If blocks add to the outputs, only a whole run can be compared: it is made
-/// here, unless the candidate is too slow to be of interest.
+/// Checks the outputs of the last launch. If blocks add to the outputs, only a launch of the whole grid can be checked.
+/// That launch is made here, unless the candidate is hopeless.
 std::optional<Failure> verify(FirstLaunches& first, const Grid& grid, const Launched& launched, Problem& problem) {
   if (launched.blocks == grid.blocks) return problem.check(Coverage::whole);
   if (!grid.adds) return problem.check(Coverage::prefix);
@@ -87,7 +87,7 @@ std::optional<Failure> verify(FirstLaunches& first, const Grid& grid, const Laun
   return problem.check(Coverage::whole);
 }
 
-/// Fills in the times. The warm-up's last launch is the discarded sample where a sample is one launch.
+/// Fills in the times. If a sample is one launch, the warm-up's last launch is the discarded sample.
 std::optional<Failure> take_samples(Executable& executable, Problem& problem, const Protocol& protocol,
                                     const Launched& launched, double best_us, Timing& timing) {
   Sampler& sampler = problem.screening(protocol.screen_clock);
@@ -102,7 +102,7 @@ std::optional<Failure> take_samples(Executable& executable, Problem& problem, co
     if (!taken.ok()) return taken.failure();
     const auto& [sample, rejected] = taken.value();
     for (const double us : rejected) timing.rejected.push_back(us / timing.fidelity);
-    // An outlier among the first launches must not end it: the warm-up's last has to be as slow.
+    // An outlier must not end the screening: it ends only if the warm-up's last launch was as slow.
     rule.add((discard ? std::min(sample.us, launched.us) : sample.us) / timing.fidelity);
     clocks.push_back(sample.clock_mhz);
     if (std::exchange(discard, false))
@@ -115,8 +115,8 @@ std::optional<Failure> take_samples(Executable& executable, Problem& problem, co
   return std::nullopt;
 }
 
-/// Repeats the first check, and expects the same bits unless blocks add to each other's. (A part of such blocks cannot
-/// be checked; the candidate is when it is confirmed.)
+/// Launches and checks again. Fails with nondeterministic if the bits differ, unless blocks add to outputs. (After a
+/// prefix of such a grid nothing can be checked; the confirmation checks the candidate.)
 std::optional<Failure> check_again(Executable& executable, const Grid& grid, std::int64_t blocks, Problem& problem) {
   if (grid.adds && blocks != grid.blocks) return std::nullopt;
   const std::uint64_t bits = problem.checked_bits();
@@ -149,8 +149,8 @@ std::vector<std::size_t> finalists(std::span<const double> us, const Protocol& p
   std::vector<std::size_t> order(us.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return us[a] < us[b]; });
-  // A machine that is shared may take twice the time for the same kernel, not more; a round of what is slower than that
-  // costs more than all others do.
+  // A shared machine may take twice the time for the same kernel, but not more. In a round, a slower candidate would
+  // take more time than all others together.
   constexpr double usual_hopeless = 2;
   const double hopeless = std::max(usual_hopeless, protocol.finalist_margin);
   const auto in = [&](std::size_t rank) {

@@ -1,4 +1,4 @@
-// Executables that are checked by whoever has them: the samples of a confirmation.
+// Times executables in turns with the samples of a confirmation. The caller checks their outputs.
 #include <optional>
 #include <utility>
 #include <vector>
@@ -17,7 +17,7 @@ class Turn {
     timing_.sets = static_cast<int>(sets.size());
   }
 
-  /// Says how many launches a sample has: by a launch, and by a first sample, which is discarded.
+  /// Determines the number of launches per sample, from one launch and a first sample. Both times are discarded.
   void begin() {
     const auto first = executable_.launch(sets_[0], 1);
     if (!first.ok()) return fail(first.failure());

@@ -3,12 +3,12 @@
 namespace deplo::measure {
 namespace {
 
-constexpr double window_us = 10e3;  // ten samples of a confirmation: one that is off moves it little
+constexpr double window_us = 10e3;  // ten samples of a confirmation, so that one outlier has little effect
 constexpr double steady_for_us = 100e3, longest_us = 1e6;
-constexpr double rise = 1.01;       // a smaller one is the noise of a clock that has settled
+constexpr double rise = 1.01;       // a smaller rise is the noise of a settled clock
 constexpr double as_before = 0.97;  // Protocol::confirm_clock: samples at this clock count
-// Below this part of its highest clock a GPU is idle or only begins to wake up, however steady it looks; at full load
-// even one that is short of power runs faster.
+// Below this share of its highest clock, a GPU is idle or only begins to wake up, however steady the clock is. At full
+// load, even a GPU at its power limit runs faster.
 constexpr double idle = 0.5;
 
 }  // namespace
