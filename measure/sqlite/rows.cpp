@@ -48,19 +48,20 @@ int allow_reading(void* /*context*/, int action, const char* table, const char* 
                   const char* /*d*/) {
   const bool reads =
       action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_FUNCTION || action == SQLITE_RECURSIVE;
-  // So json_each() and its like declare their columns; a table that is created is an SQLITE_INSERT first, and a
-  // statement that updates gives no rows.
+  // Functions such as json_each() declare their columns in this way. Nothing else gets through: creating a table needs
+  // SQLITE_INSERT first, and an update returns no rows, which behind_first() refuses.
   const bool declares = action == SQLITE_UPDATE && table != nullptr && std::string_view(table) == "sqlite_master";
   return reads || declares ? SQLITE_OK : SQLITE_DENY;
 }
 
-/// What of the text is behind its first statement; null where that cannot be prepared or gives no rows.
+/// Returns the text after its first statement; null if that statement cannot be prepared or returns no rows. Sets
+/// `code` to SQLite's result, and `empty` if there is no statement.
 const char* behind_first(sqlite3* handle, const char* sql, int& code, bool& empty) {
   sqlite3_stmt* statement = nullptr;
   const char* tail = nullptr;
   code = sqlite3_prepare_v2(handle, sql, -1, &statement, &tail);
   empty = statement == nullptr;
-  if (!empty && sqlite3_column_count(statement) == 0) code = SQLITE_AUTH;  // VACUUM asks the authorizer when it runs
+  if (!empty && sqlite3_column_count(statement) == 0) code = SQLITE_AUTH;  // VACUUM asks only when it runs
   sqlite3_finalize(statement);
   return code == SQLITE_OK ? tail : nullptr;
 }
@@ -90,7 +91,7 @@ Rows query(Database& database, std::string_view sql, std::span<const Cell> param
 Rows select(Database& database, const std::string& sql) {
   constexpr const char* expected = "sql: expected one statement that only reads, such as SELECT, found ";
   sqlite3_set_authorizer(database.handle(), allow_reading, nullptr);
-  database.limit_statements({});  // the user's own, who may end it by Ctrl-C
+  database.limit_statements({});  // no limit: the user wrote it, and can end it by Ctrl-C
   int code = SQLITE_OK;
   bool empty = false;
   const char* tail = behind_first(database.handle(), sql.c_str(), code, empty);
@@ -98,7 +99,7 @@ Rows select(Database& database, const std::string& sql) {
   if (code != SQLITE_OK) throw Error(fmt::format("sql: {}", sqlite3_errmsg(database.handle())));
   if (empty) throw Error(fmt::format("{}none", expected));
   const std::string rest = tail;
-  behind_first(database.handle(), rest.c_str(), code, empty);  // spaces and comments are no statement
+  behind_first(database.handle(), rest.c_str(), code, empty);  // spaces and comments are not statements
   if (code != SQLITE_OK || !empty) throw Error(fmt::format("{}more: '{}'", expected, rest));
   return query(database, std::string_view(sql).substr(0, sql.size() - rest.size()));
 }

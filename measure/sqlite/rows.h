@@ -20,7 +20,7 @@ struct Rows {
   std::vector<std::vector<Cell>> rows;
 };
 
-/// Each throws Error(environment) if the cell has another type, which means that the file is damaged.
+/// Return the value of a cell. Throw Error(environment) if it has another type, which means that the file is damaged.
 const std::string& text_of(const Cell&);
 std::int64_t integer_of(const Cell&);
 double real_of(const Cell&);
@@ -31,10 +31,11 @@ void bind(Statement&, std::span<const Cell>);
 template <class Cells>
 requires(!std::is_lvalue_reference_v<Cells> &&
          !std::same_as<std::remove_cv_t<Cells>, std::span<const Cell>>) void bind(Statement&, Cells&&) = delete;
-/// All rows of one statement with these parameters. A BLOB becomes a text of hexadecimal digits. Throws Error.
+/// Returns all rows of one statement with these parameters. A BLOB becomes a text of hexadecimal digits. Throws Error.
 Rows query(Database&, std::string_view sql, std::span<const Cell> parameters = {});
 
-/// The same for a user's text, without a time limit. The text must be one statement that only reads, else throws Error.
+/// Like query(), but for SQL that a user wrote: without a time limit. Throws Error unless the text is one statement
+/// that only reads.
 Rows select(Database&, const std::string& sql);
 
 }  // namespace deplo::measure::sqlite

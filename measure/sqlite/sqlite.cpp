@@ -34,7 +34,8 @@ bool has_log(const std::string& path) {
   return std::filesystem::exists(path + "-wal", ignored);
 }
 
-/// Nobody writes to it, and we cannot: it needs no locks, for which files would have to be made beside it.
+/// Returns true if no process writes to the file and this process cannot. Then it is read without locks, because SQLite
+/// would have to create files next to it for them.
 bool is_sealed(const std::string& path) {
   if (has_log(path)) return false;
   const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
@@ -77,7 +78,7 @@ void Database::open(const std::string& name, int flags) {
 }
 
 void Database::set_up() {
-  constexpr int steps = 10'000;  // of SQLite's machine, about a millisecond, between two looks at the clock
+  constexpr int steps = 10'000;  // of SQLite's virtual machine between two checks of the clock, about 1 ms
   sqlite3_extended_result_codes(handle_, 1);
   sqlite3_busy_handler(
       handle_, [](void* self, int count) { return static_cast<Database*>(self)->wait(count == 0) ? 1 : 0; }, this);
@@ -91,14 +92,14 @@ void Database::set_up() {
       this);
 }
 
-/// False: there is a log beside the file that we cannot read, because the file that says what is in it is missing or
-/// not for us to write.
+/// Returns false if the file has a write-ahead log that this process cannot read, because the log's index file is
+/// missing or not writable.
 bool Database::is_readable() {
   const int code = try_execute("SELECT count(*) FROM sqlite_schema") & 0xff;
   return !has_log(path_) || (code != SQLITE_CANTOPEN && code != SQLITE_READONLY && code != SQLITE_PERM);
 }
 
-/// A copy in a folder where we may write, and from there to memory.
+/// Copies the file and its log to a temporary folder, and reads the copy into memory.
 void Database::read_a_copy() {
   const TemporaryFolder folder;
   const std::string copy = folder.file("copy");
@@ -132,8 +133,8 @@ void Database::close() {
 Database::~Database() {
   close();
   if (!tidy_ || !has_log(path_)) return;
-  // A connection that may only read leaves the two files that it made. The last one that may write removes them, under
-  // SQLite's own locks.
+  // A read-only connection leaves the two files that it created. A connection that may write removes them when it is
+  // the last to close, under SQLite's own locks. So open one here.
   sqlite3* writer = nullptr;
   if (sqlite3_open_v2(path_.c_str(), &writer, SQLITE_OPEN_READWRITE, nullptr) == SQLITE_OK)
     sqlite3_exec(writer, "PRAGMA user_version", nullptr, nullptr, nullptr);
@@ -150,12 +151,12 @@ bool Database::wait(bool begin) {
   const auto waited = now - wait_start_;
   if (waited >= longest_wait_) return false;
   if (waited >= silent && !told_) {
-    const char* const clear = isatty(STDERR_FILENO) != 0 ? "\r\x1b[K" : "";  // of a line that is rewritten in place
+    const char* const clear = isatty(STDERR_FILENO) != 0 ? "\r\x1b[K" : "";  // clears a line that is rewritten in place
     std::fprintf(stderr, "%sdeplo: waiting for another process that holds %s\n", clear, printable(path_).c_str());
     told_ = true;
   }
   std::this_thread::sleep_for(pause);
-  statement_start_ += Clock::now() - now;  // is not the statement's time
+  statement_start_ += Clock::now() - now;  // the wait does not count as the statement's time
   return true;
 }
 
@@ -182,13 +183,13 @@ std::string Database::explain(int code, int system_error, const char* message) c
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN:
       return system_error != 0 ? fmt::format("{}: {}", message, std::strerror(system_error)) : message;
-    default:  // the system's last error is an old one
+    default:  // the system's last error is from an earlier call
       return message;
   }
 }
 
 void Database::fail(int code) const {
-  // Only a file of another kind is a mistake of the one who named it, and SQL of the one who wrote it.
+  // Only a wrong kind of file and wrong SQL are errors of the user.
   const int primary = code & 0xff;
   const Exit exit = primary == SQLITE_NOTADB || primary == SQLITE_ERROR ? Exit::user : Exit::environment;
   throw Error(fmt::format("store {}: {}", path_, explain(code, sqlite3_system_errno(handle_), sqlite3_errmsg(handle_))),
@@ -257,7 +258,7 @@ bool Statement::step() {
   if (sqlite3_stmt_busy(statement_) == 0) database_.start_clock();
   const int code = sqlite3_step(statement_);
   if (code == SQLITE_ROW) return true;
-  sqlite3_reset(statement_);  // gives the locks back also after a failure
+  sqlite3_reset(statement_);  // releases the locks, even after a failure
   if (code != SQLITE_DONE) database_.fail(code);
   return false;
 }

@@ -13,47 +13,48 @@ struct sqlite3_stmt;
 
 namespace deplo::measure::sqlite {
 
-/// `create`: reads and writes, and creates the file if it does not exist. `read`: the connection cannot write; the user
-/// needs no right to write to the file or its folder. `sealed`: reads the file's state at its last checkpoint, without
-/// locks. `memory`: no file.
+/// How a database is opened. `create`: reads and writes, and creates the file if it does not exist. `read`: the
+/// connection cannot write, and the user needs no right to write to the file or its folder. `sealed`: reads the file's
+/// state at its last checkpoint, without locks. `memory`: no file.
 enum class Access : std::uint8_t { create, read, sealed, memory };
 
-/// A read-only URI of the file for ATTACH. It also works in a read-only folder, if nobody writes to the file.
+/// Returns a read-only URI of the file for ATTACH. It also works in a read-only folder, if nobody writes to the file.
 std::string read_only_uri(const std::string& path);
 
-/// Two tuners that share a file wait for each other's transactions, which take milliseconds. A merge or a backup locks
-/// the file for seconds to minutes. A program that locks it for longer is stuck.
+/// The longest wait for a lock. Two tuners that share a file wait for each other's transactions, which take
+/// milliseconds. A merge or a backup locks the file for seconds to minutes. A program that locks it for longer is
+/// stuck.
 inline constexpr std::chrono::seconds longest_lock{300};
-/// No statement of deplo takes a hundredth of this on a store of 58 MB (85,000 trials). A longer one comes from the
-/// file: others may have put endless queries into it, as views and triggers.
+/// The time limit of a statement. No statement of deplo takes a hundredth of this on a store of 58 MB (85,000 trials).
+/// A longer one comes from the file: others may have put endless queries into it, as views and triggers.
 inline constexpr std::chrono::seconds longest_statement{60};
 
-/// One connection. Waits up to longest_lock for others' locks, and reports that on standard error after two seconds.
-/// Not thread-safe.
-/// Half of its methods are those of SQLite for a connection, the others open it and wait for locks.
+/// One connection to a database. Waits up to longest_lock for locks of other connections, and reports the wait on
+/// standard error after two seconds. Half of its methods wrap SQLite's functions for a connection; the other half opens
+/// the database and waits for locks. Not thread-safe.
 class Database {
  public:
-  /// Throws Error(environment).
+  /// Throws Error(environment) if the database cannot be opened.
   explicit Database(std::string path, Access = Access::create);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
   void execute(const std::string& sql);
-  /// The same for a statement for which SQLite itself does not always wait for locks.
+  /// Like execute(), for statements for which SQLite itself does not always wait for locks.
   void execute_when_free(const std::string& sql);
   void wait_for_locks(std::chrono::milliseconds most) { longest_wait_ = most; }
   /// A statement that takes longer than this from its first step to its last throws Error(environment). 0: no limit.
   void limit_statements(std::chrono::milliseconds most) { longest_statement_ = most; }
   /// Closing the connection will write nothing to the file (no checkpoint), because the file is no longer this store's.
   void write_nothing_at_close();
-  /// Keeps an object alive until just before the connection is closed: data of SQL functions.
+  /// Keeps an object (data of SQL functions) alive until just before the connection is closed.
   void keep(std::shared_ptr<void> kept) { kept_.push_back(std::move(kept)); }
-  /// The first value of the first row, as an integer.
+  /// Returns the first value of the first row, as an integer.
   std::int64_t integer(std::string_view sql);
   std::int64_t last_id() const;
   bool in_transaction() const;
-  /// Returns the result code instead of throwing.
+  /// Like execute(), but returns the result code instead of throwing.
   int try_execute(const std::string& sql) noexcept;
   [[noreturn]] void fail(int code) const;
   sqlite3* handle() const { return handle_; }
@@ -97,7 +98,7 @@ class Statement {
   Statement& bind(int parameter, std::string_view text);
   Statement& bind_null(int parameter);
 
-  /// True: there is a row. False: the statement is done, and can be bound and run again.
+  /// Returns true if there is a row. Otherwise the statement is done, and can be bound and run again.
   bool step();
   std::int64_t integer(int column) const;
   double real(int column) const;
@@ -105,7 +106,7 @@ class Statement {
   bool is_null(int column) const;
   int columns() const;
   std::string name(int column) const;
-  /// The type of the row's value: SQLITE_INTEGER, …
+  /// Returns the type of the value in the current row: SQLITE_INTEGER, …
   int type(int column) const;
 
  private:

@@ -22,7 +22,7 @@ BuildPool::BuildPool(std::size_t workers, WorkerCommand command, const Deadlines
 }
 
 BuildPool::~BuildPool() {
-  for (std::jthread& thread : threads_) thread.request_stop();  // all before the first is waited for
+  for (std::jthread& thread : threads_) thread.request_stop();  // stops all before the first is joined
 }
 
 void BuildPool::prepare(std::span<const KernelCode> candidates) {
@@ -75,7 +75,8 @@ BuildPool::JobPtr BuildPool::next(const std::stop_token& stop) {
   return job;
 }
 
-/// Each thread has a process, which the system would end with it: the thread lives as long as the pool.
+/// The function of a thread. Each thread has a worker process, which the system kills when the thread ends. So the
+/// thread lives as long as the pool.
 void BuildPool::work(const std::stop_token& stop) {
   std::unique_ptr<Worker> worker;
   while (const JobPtr job = next(stop)) {

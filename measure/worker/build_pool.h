@@ -20,10 +20,10 @@
 
 namespace deplo::measure::worker {
 
-/// Must be used from one thread.
+/// A pool of worker processes that build candidates. Must be used from one thread.
 class BuildPool {
  public:
-  /// The number of cores minus one, for the worker that measures; at least one.
+  /// Returns the number of cores minus one, which is left to the worker that measures; at least one.
   static std::size_t default_workers();
   /// Workers (serve_builds) start when there is something to build.
   BuildPool(std::size_t workers, WorkerCommand, const Deadlines& = {});

@@ -12,8 +12,8 @@
 namespace deplo::measure::worker {
 namespace {
 
-// Both ends are the same program on the same machine: the byte order is the host's, and the version changes with the
-// layout or with a message.
+// Both ends are the same program on the same machine, so the byte order is the host's. The version changes with the
+// layout of the header or with a message.
 constexpr std::uint32_t magic = 0x776c7064;  // "dplw"
 constexpr std::uint16_t version = 1;
 
@@ -63,7 +63,7 @@ void FrameReader::feed(std::string_view bytes) {
 std::optional<Frame> FrameReader::next() {
   Header header;
   if (!fault_.empty() || pending() < sizeof header.start) return std::nullopt;
-  // The default of what has not come yet is in order: the first wrong bytes are enough to know.
+  // Fields that have not arrived yet keep their defaults, which are valid. So the first wrong bytes are found at once.
   std::memcpy(&header, bytes_.data() + start_, std::min(pending(), sizeof header));
   fault_ = fault_of(header);
   if (!fault_.empty() || pending() < sizeof header || pending() - sizeof header < header.length) return std::nullopt;

@@ -8,7 +8,7 @@
 
 namespace deplo::measure::worker {
 
-/// message.h defines the payloads.
+/// The types of frames. message.h defines their payloads.
 enum class FrameType : std::uint16_t {
   hello,    // from the worker, the first frame: the device
   error,    // from the worker, instead of an answer: an Error of the user or the environment
@@ -18,7 +18,7 @@ enum class FrameType : std::uint16_t {
   build,    // to a worker that compiles: one source
   cancel,   // to the worker: end the confirmation with the samples so far
   answer,   // from the worker: the answer to the frame of that job
-  launch,   // to a worker of launches: one launch (single_launch.h)
+  launch,   // to a worker that launches kernels once: one launch (single_launch.h)
   energy,   // to the worker: whether its device has an energy counter
 };
 
@@ -32,26 +32,26 @@ struct Frame {
 /// Header: magic, version, type, job, length, checksum (XXH3-64 of the fields before it and the payload), little
 /// endian.
 inline constexpr std::size_t frame_header_bytes = 32;
-/// A longer payload is refused. The largest kernel's text is below 1 MiB, and a confirmation has sixteen kernels unless
-/// an experiment wants more (WorkerRunner::confirm() refuses what does not fit).
+/// The largest payload; longer ones are refused. The largest kernel's text is below 1 MiB, and a confirmation has
+/// sixteen kernels unless an experiment wants more (WorkerRunner::confirm() refuses a request that does not fit).
 inline constexpr std::size_t most_payload = std::size_t{64} << 20;
 
 std::string encode(const Frame&);
 
-/// Reads frames from bytes in any portions. Never throws, whatever the bytes.
+/// Reads frames from bytes that arrive in any portions. Never throws, whatever the bytes are.
 class FrameReader {
  public:
   void feed(std::string_view bytes);
-  /// The next whole frame; nullopt: more bytes are needed, or there is a fault().
+  /// Returns the next whole frame; nullopt if more bytes are needed, or if there is a fault().
   std::optional<Frame> next();
-  /// Why the bytes are not frames; "" as long as they are. After a fault, next() returns nothing more.
+  /// Returns why the bytes are not frames; "" as long as they are. After a fault, next() returns nullopt.
   const std::string& fault() const { return fault_; }
   /// The number of bytes of an incomplete frame.
   std::size_t pending() const { return bytes_.size() - start_; }
 
  private:
   std::string bytes_;
-  std::size_t start_ = 0;  // of the bytes that were not returned yet
+  std::size_t start_ = 0;  // start of the bytes that were not returned yet
   std::string fault_;
 };
 

@@ -32,7 +32,7 @@ class IsolatedDevice::Kernel final : public Executable {
       for (std::size_t i = 0; i < host.count(); ++i) host.write_bytes(i, contents[i]);
       device_.printed_ = worker->printed();
       return us;
-    } catch (const Error& error) {  // what the kernel did to its process is its own failure
+    } catch (const Error& error) {  // a process that dies or hangs is a failure of the kernel
       return Failure{Status::launch_error, error.what()};
     }
   }

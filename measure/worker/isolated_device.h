@@ -1,5 +1,5 @@
-// A device whose launches run in processes of their own, because nothing is known of its kernels: one that crashes or
-// hangs is a failed launch.
+// A device that runs each launch in a separate process, because nothing is known about its kernels: a kernel that
+// crashes or hangs is a failed launch.
 #pragma once
 #include <memory>
 #include <string>
@@ -8,19 +8,20 @@
 
 namespace deplo::measure::worker {
 
-/// Arrays lie in this process. Each launch builds the kernel and runs its whole grid in a new process, which gets their
-/// contents (LaunchWorker); so what does not build is found by the launch.
+/// The arrays are in this process. Each launch builds the kernel and runs its whole grid in a new process
+/// (LaunchWorker), which gets the contents of the arrays. So build errors are reported by the launch, not by build().
 class IsolatedDevice final : public Device {
  public:
-  /// `command`: as of LaunchWorker. A launch may take `seconds`. Throws Error if there is no such device.
+  /// `command`: see LaunchWorker. A launch may take `seconds`. Throws Error if there is no such device.
   IsolatedDevice(WorkerCommand command, double seconds);
 
-  /// Without a cache, in which a single launch would have to find cold operands.
+  /// The info's l2_bytes is 0, so that callers make no additional operand sets: a single launch does not need cold
+  /// operands.
   const DeviceInfo& info() const override { return info_; }
   Dialect dialect() const override { return dialect_; }
   std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>& buffers) override;
   Result<std::unique_ptr<Executable>> build(const KernelCode&) override;
-  /// By the kernel that was launched last.
+  /// Returns what the last launch printed.
   const std::string& printed() const { return printed_; }
 
  private:
@@ -28,7 +29,7 @@ class IsolatedDevice final : public Device {
 
   WorkerCommand command_;
   double seconds_;
-  std::unique_ptr<LaunchWorker> ready_;  // for the next launch
+  std::unique_ptr<LaunchWorker> ready_;  // the worker of the first launch; null after it
   std::string printed_;
   DeviceInfo info_;
   Dialect dialect_;

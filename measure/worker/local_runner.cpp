@@ -12,7 +12,8 @@
 namespace deplo::measure::worker {
 namespace {
 
-/// Says what it is about to do. After a failure that spoils the process nothing else is launched.
+/// An executable that reports each step before it takes it. After a failure that spoils the process, it launches
+/// nothing more.
 class Watched final : public Executable {
  public:
   Watched(Executable& inner, const LocalRunner::Enter& enter, std::size_t number, bool& spoilt)
@@ -40,7 +41,7 @@ class Watched final : public Executable {
     if (spoilt_) return Failure{Status::device_lost, "a candidate before this one spoilt the process"};
     enter_(step, number_);
     auto result = work();
-    enter_(Step::check, number_);  // between launches the outputs are compared
+    enter_(Step::check, number_);  // between launches the outputs are checked
     if (!result.ok()) spoilt_ = spoils_process(result.failure().status);
     return result;
   }
@@ -51,9 +52,10 @@ class Watched final : public Executable {
   bool& spoilt_;
 };
 
-/// May the rate of memory say how fast the kernel can be? Not where the last cache may hold what a whole batch moves.
+/// Returns true if the rate of memory may bound the kernel's speed. It does not if the last-level cache may hold all
+/// data of a batch.
 bool depends_on_memory(const Task& task, const DeviceInfo& info) {
-  constexpr double little = 1 << 20;  // bytes: at 100 GB/s they take 10 µs, and a tuner need not know that as a bound
+  constexpr double little = 1 << 20;  // bytes; they take 10 µs at 100 GB/s, a bound that a tuner does not need
   const double bytes = rules::least_work(task.loop).bytes;
   return bytes > std::min(little, rules::cached_bytes(info.l2_bytes, task.protocol.max_batch));
 }
@@ -65,12 +67,12 @@ bool spoils_process(Status status) {
          status == Status::device_lost;
 }
 
-/// A reply as far as it is known, and the executable, itself and watched: null where the build failed.
+/// The reply so far, and the executable: itself, and watched. Both are null if the build failed.
 struct LocalRunner::Built {
   Reply reply;
   std::unique_ptr<Executable> itself = nullptr, executable = nullptr;
 
-  /// After the launches, which may have told more of its resources.
+  /// Returns the reply after the launches, with resources that only the launches may have revealed.
   Reply measured() && {
     if (itself) reply.resources = itself->resources();
     return std::move(reply);
@@ -89,11 +91,11 @@ std::string LocalRunner::why_no_energy() {
   }
 }
 
-// What kernels print goes to standard error: standard output may be a program's document.
+// What kernels print goes to standard error, because standard output may be a document of the program.
 void LocalRunner::open(const Task& task) {
   const RedirectedOutput printed(STDERR_FILENO);
   enter_(Step::prepare, 0);
-  problem_.reset();  // before the next one needs its memory
+  problem_.reset();  // first, because the next one needs its memory
   baselines_ = {};
   libraries_ = {};
   energy_ = nullptr;
@@ -103,7 +105,7 @@ void LocalRunner::open(const Task& task) {
     if (task.memory_rates || depends_on_memory(task, device_->info())) probe_->include_memory();
     problem_ = std::make_unique<Problem>(task.loop, *device_, task.seed, probe_.get(), task.protocol.tolerance,
                                          task.files, task.expected);
-    problem_->reference();  // now: no candidate is to blame for the time it takes
+    problem_->reference();  // now, so that its time does not count as a candidate's
     if (task.libraries) find_libraries(task);
     if (task.energy) energy_ = &device_->energy();
   } catch (const Error& error) {

@@ -42,8 +42,8 @@ class LocalRunner final : public Runner {
   std::unique_ptr<Problem> problem_;
   Baselines baselines_;  // of the current task, like libraries_
   Libraries libraries_;
-  EnergyCounter* energy_ = nullptr;  // of the device, if the current task asks for energies
-  bool spoilt_ = false;  // a failure in the current request spoilt the process: the rest of the request is not run
+  EnergyCounter* energy_ = nullptr;  // the device's counter, if the current task asks for energies
+  bool spoilt_ = false;  // a failure in the current request spoilt the process, so the rest of the request is not run
 };
 
 }  // namespace deplo::measure::worker

@@ -10,7 +10,7 @@
 
 #include "measure/fields.h"
 
-// By name and in full, as in measure/fields.h: a field that is forgotten is one that does not arrive.
+// All fields of the records, by name, as in measure/fields.h. A field that is missing here is not sent.
 namespace deplo::ir {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelSource::TensorMap, buffer, shape, strides, box, swizzle)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelSource, entry, text, blocks, threads, cluster, shared_bytes, dynamic_shared,
@@ -40,7 +40,7 @@ concept Listed = std::same_as<Record, DeviceInfo> || std::same_as<Record, Resour
 
 }  // namespace
 
-// The library finds these two by the namespace of the record.
+// The JSON library finds these two functions through the namespace of the record.
 template <Listed Record>
 void to_json(Json& json, const Record& record) {
   auto field = [&](std::string_view name, const auto& member, bool /*known*/ = true) { json[name] = member; };
@@ -60,10 +60,10 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LibraryName, library, version, precision, thr
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Libraries, found, none)
 namespace {
 
-/// A compiler's message may be any bytes.
+/// Returns the text of the JSON. Replaces invalid UTF-8, because a compiler's message may contain any bytes.
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-/// What `read` makes of the text; its exceptions become ours.
+/// Parses the text and returns the result of `read`. Exceptions of the JSON library become Error(environment).
 template <class F>
 auto decode(std::string_view text, F read) {
   try {
@@ -73,7 +73,7 @@ auto decode(std::string_view text, F read) {
   }
 }
 
-// JSON has no infinity.
+// JSON has no infinity, so infinity becomes null.
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 double number(const Json& json) {
   return json.is_null() ? std::numeric_limits<double>::infinity() : json.get<double>();

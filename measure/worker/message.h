@@ -25,7 +25,7 @@ Task decode_task(std::string_view);
 
 /// A worker's answer to a task.
 struct Opened {
-  rules::Ceilings ceilings;  // of its device, so far
+  rules::Ceilings ceilings;  // of the worker's device, as measured so far
   Libraries libraries;
 };
 std::string encode(const Opened&);

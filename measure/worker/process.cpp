@@ -25,9 +25,9 @@ namespace deplo::measure::worker {
 namespace {
 
 constexpr std::size_t kept_log_bytes = 4096;  // enough for an assertion and its stack
-constexpr std::size_t said_log_bytes = 400;   // of them in a failure's message
+constexpr std::size_t said_log_bytes = 400;   // the last of these bytes, for a failure's message
 constexpr std::size_t portion = std::size_t{64} << 10;
-// A child that writes without end must not keep the tuner from its deadlines: so much is read, then they are looked at.
+// Portions that are read before the deadlines are checked again, because a child may write without end.
 constexpr int portions_at_a_time = 16;
 
 void require(int code, const char* what) {
@@ -55,7 +55,7 @@ struct Actions {
 
 struct Attributes {
   posix_spawnattr_t value{};
-  /// A process group of its own; no signal blocked or ignored, whatever the tuner does with them.
+  /// The child gets its own process group. In it no signal is blocked or ignored, whatever the tuner does with signals.
   Attributes() {
     require(posix_spawnattr_init(&value), "spawn");
     sigset_t none, all;
@@ -71,7 +71,7 @@ struct Attributes {
   Attributes& operator=(const Attributes&) = delete;
 };
 
-/// The descriptor in a place that no dup2 below overwrites; the old one is closed.
+/// Returns a copy of the descriptor with a number that no dup2 below overwrites, and closes the old descriptor.
 int above_the_given(int descriptor) {
   const int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, worker_page + 1);
   const int code = errno;
@@ -80,10 +80,11 @@ int above_the_given(int descriptor) {
   return moved;
 }
 
-/// Ours, but for where temporary files go, and how long libgomp's threads wait for a library's next call by spinning:
-/// by default 5 to 20 ms, in which they would take the cores of the next kernel (which took up to 1.4 times as long).
-/// Now it is 0.2 to 1 ms (40 to 140 cycles each), so that they are awake within a batch (baselines/onednn.cpp waits
-/// behind it). libgomp reads it when it is loaded, with the program.
+/// Returns the environment of a worker: this process's, with two changes. Temporary files go to `folder`. And libgomp's
+/// threads spin for a shorter time while they wait for a library's next call: by default 5 to 20 ms, in which they
+/// would take the cores of the next kernel (which took up to 1.4 times as long). A spin count of 20,000 is 0.2 to 1 ms
+/// (40 to 140 cycles per count), so that the threads stay awake within a batch (baselines/onednn.cpp waits after it).
+/// libgomp reads the variable when it is loaded, with the program.
 std::vector<std::string> environment_in(const std::filesystem::path& folder) {
   std::vector<std::string> all;
   for (char** at = environ; *at != nullptr; ++at) all.emplace_back(*at);
@@ -99,7 +100,7 @@ std::vector<std::string> environment_in(const std::filesystem::path& folder) {
   return all;
 }
 
-/// As the system takes a list of words.
+/// Returns the words as the null-terminated array of pointers that posix_spawn() takes.
 std::vector<char*> pointers(const std::vector<std::string>& words) {
   std::vector<char*> all;
   for (const std::string& word : words) all.push_back(const_cast<char*>(word.c_str()));
@@ -189,7 +190,7 @@ void Process::read_log() {
 }
 
 Process::End Process::end(std::string_view why) {
-  // A child that closed its end is about to end by itself: how, is worth the wait of a moment.
+  // A child that closed its end of the socket is about to exit. Wait up to a second to learn how it ended.
   siginfo_t info{};
   const double give_up = monotonic_now() + (closed_ && reader_.fault().empty() ? 1.0 : 0.0);
   bool ended = false;
@@ -197,7 +198,7 @@ Process::End Process::end(std::string_view why) {
     ended = waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child_;
     if (!ended && monotonic_now() < give_up) usleep(200);
   } while (!ended && monotonic_now() < give_up);
-  kill(-child_, SIGKILL);  // of the group, while its number is still ours: a compiler that it called may live on
+  kill(-child_, SIGKILL);  // the whole group, because compilers may live on; before waitpid() frees its number
   int status = 0;
   while (waitpid(child_, &status, 0) < 0 && errno == EINTR) {
   }

@@ -1,4 +1,4 @@
-// A child process that may die or may have to be killed. Reading and writing never block, and it always ends.
+// A child process that may die or may have to be killed. Reading and writing never block, and the child always ends.
 #pragma once
 #include <sys/types.h>
 
@@ -13,18 +13,19 @@
 
 namespace deplo::measure::worker {
 
-/// What to run: the file, and its arguments after argv[0].
+/// The command of a worker: the program's file, and the arguments after argv[0].
 struct WorkerCommand {
   std::string program = "/proc/self/exe";
   std::vector<std::string> arguments;
 };
 
-/// The descriptors that are open in a worker, besides the standard streams.
+/// The descriptors that are open in a worker in addition to the standard streams.
 inline constexpr int worker_socket = 3, worker_page = 4;
 
-/// The child has its own process group, so that it does not receive Ctrl-C. Its standard output and error are one pipe,
-/// whose last lines are kept. Its temporary files, and PoCL's, are removed with it. Not thread-safe. The system kills
-/// the child if the thread that created this object ends, so that thread must outlive it.
+/// A child process. It has its own process group, so that it does not receive Ctrl-C. Its standard output and error go
+/// to one pipe, and the last lines are kept. Its temporary files, and those of PoCL, are removed with it. The system
+/// kills the child if the thread that created this object ends, so that thread must outlive the object. Not
+/// thread-safe.
 class Process {
  public:
   /// Throws Error(environment) if the child cannot be started.
@@ -34,16 +35,16 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  /// Waits until the child has written or read something, at most `seconds` (less after a signal). Reads the child's
-  /// output, and sends the rest of the frames given to send().
+  /// Waits until the child has written or read something, at most `seconds` (less if a signal arrives). Reads the
+  /// child's output, and sends the rest of the frames given to send().
   void wait(double seconds);
   /// Queues a request. Drops the kept lines of output, which belong to earlier requests.
   void send(const Frame&);
   bool sending() const { return !outgoing_.empty(); }
 
-  /// The next whole frame that was read.
+  /// Returns the next whole frame that was read; nullopt if there is none.
   std::optional<Frame> next() { return reader_.next(); }
-  /// True if nothing more will come: the child closed its end, or wrote something that is not a frame.
+  /// Returns true if no more frames will come: the child closed its end, or wrote something that is not a frame.
   bool closed() const { return closed_ || !reader_.fault().empty(); }
   const std::string& fault() const { return reader_.fault(); }
   StepPage::Now step() const { return page_.read(); }

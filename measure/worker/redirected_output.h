@@ -1,11 +1,12 @@
-// Standard output of kernels that print: drivers and the PTX machine write it to this process's own.
+// Redirects what kernels print: drivers and the PTX machine write it to this process's standard output.
 #pragma once
 #include <functional>
 #include <string>
 
 namespace deplo::measure::worker {
 
-/// Standard output goes to an open file as long as this lives, also what libraries write to the descriptor.
+/// Redirects standard output to an open file as long as this object lives, including what libraries write to the
+/// descriptor.
 class RedirectedOutput {
  public:
   explicit RedirectedOutput(int descriptor);

@@ -24,18 +24,20 @@
 namespace deplo::measure::worker {
 namespace {
 
-/// The worker's end of the socket. A tuner that is gone, or that writes what is no frame, is the end of this process.
+/// The worker's end of the socket. This process exits if the tuner is gone, or if it writes something that is not a
+/// frame.
 class Tuner {
  public:
   explicit Tuner(pid_t tuner) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != tuner) _exit(0);  // it died before the line above
-    for (const int given : {worker_socket, worker_page}) fcntl(given, F_SETFD, FD_CLOEXEC);  // not for compilers
+    if (getppid() != tuner) _exit(0);  // the tuner died before the line above
+    // Compilers that this process starts do not inherit its descriptors.
+    for (const int given : {worker_socket, worker_page}) fcntl(given, F_SETFD, FD_CLOEXEC);
     const rlimit none{0, 0};
-    setrlimit(RLIMIT_CORE, &none);  // a core file of each crash would fill the disk
-    // Where memory runs out, the system ends this process before the tuner.
+    setrlimit(RLIMIT_CORE, &none);  // core files of many crashes would fill the disk
+    // If memory runs out, the system kills this process before the tuner.
     if (const int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC); score >= 0) {
-      if (write(score, "1000", 4) < 0) errno = 0;  // not permitted: then it is as likely as any other
+      if (write(score, "1000", 4) < 0) errno = 0;  // not permitted: it stays as likely as others
       close(score);
     }
   }
@@ -60,7 +62,7 @@ class Tuner {
     }
   }
 
-  /// During a request the tuner has but one thing to say: that it wants the end.
+  /// Returns true if the tuner cancelled the request or closed its end. During a request it sends nothing else.
   static bool wants_the_end() {
     pollfd end{worker_socket, POLLIN, 0};
     return poll(&end, 1, 0) > 0;
@@ -70,7 +72,8 @@ class Tuner {
   FrameReader reader_;
 };
 
-/// If `work` throws, the one candidate of the request fails with that message; the tuner then tries the device.
+/// Returns the replies of `work`. If it throws, all `count` replies have that failure. After device_lost, the tuner
+/// tests the device.
 template <class F>
 std::vector<Reply> attempt(std::size_t count, F work) {
   Failure failure;
@@ -94,7 +97,7 @@ std::vector<Reply> answer(Runner& runner, const Frame& frame) {
   });
 }
 
-/// An Error is told in place of an answer.
+/// Sends the result of `work` as the answer, or the Error that it throws.
 template <class F>
 void respond(Tuner& tuner, const Frame& frame, F work) {
   try {
@@ -134,7 +137,7 @@ int serve_device(pid_t parent, const std::function<std::unique_ptr<Device>()>& o
   for (;;) {
     page.enter(Step::idle);
     const Frame frame = tuner.receive();
-    if (frame.type == FrameType::cancel) continue;  // it came too late
+    if (frame.type == FrameType::cancel) continue;  // the request is already answered
     respond(tuner, frame, [&]() -> std::string {
       if (frame.type == FrameType::energy) return runner->why_no_energy();
       if (frame.type != FrameType::kernel) return encode(answer(*runner, frame));
@@ -169,7 +172,7 @@ int serve_launches(pid_t parent, const std::function<std::unique_ptr<Device>()>&
   for (;;) {
     page.enter(Step::idle);
     const Frame frame = user.receive();
-    page.enter(Step::launch);  // PoCL builds there, too
+    page.enter(Step::launch);  // with the build, a part of which PoCL does at the launch
     respond(user, frame, [&] {
       SingleLaunch task = decode_launch(frame.payload);
       return fmt::format("{}", run_launch(task, *device));

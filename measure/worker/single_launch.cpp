@@ -39,7 +39,7 @@ void read_memory(SingleLaunch& task) {
   if (!in) fail("arrays cannot be read");
 }
 
-/// A file that is open as long as this lives; what is written is appended.
+/// A file that is open for appending as long as this object lives.
 class OpenFile {
  public:
   explicit OpenFile(const std::string& path) : descriptor_(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC)) {

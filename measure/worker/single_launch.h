@@ -1,5 +1,5 @@
-// Launches a kernel once in a child process, because its blocks may wait for one that never begins, and nothing checks
-// its accesses (measure/launch_once.h).
+// Launches a kernel once in a child process, because its blocks may wait for a block that never begins, and nothing
+// checks its memory accesses (measure/launch_once.h).
 #pragma once
 #include <string>
 #include <string_view>
@@ -20,7 +20,7 @@ class SharedFile {
   SharedFile& operator=(const SharedFile&) = delete;
   int descriptor() const { return descriptor_; }
   std::string path() const;
-  /// Its contents.
+  /// Returns the file's contents.
   std::string text() const;
 
  private:
@@ -31,19 +31,19 @@ class SharedFile {
 struct SingleLaunch {
   KernelCode code;
   Contents contents;
-  /// Paths of files. `memory` has the bytes of the contents, one after the other; after the launch the worker
-  /// overwrites it with the new ones. `printed` receives what the blocks print.
+  /// Paths of files. The file `memory` has the bytes of all contents in order; after the launch the worker overwrites
+  /// them with the new contents. The file `printed` receives what the blocks print.
   std::string memory, printed;
   bool timed = true;
 };
-/// Of the contents, encodes only the sizes; decode_launch() reads their bytes from `memory`.
+/// Encodes only the sizes of the contents; decode_launch() reads their bytes from `memory`.
 std::string encode(const SingleLaunch&);
 SingleLaunch decode_launch(std::string_view);
 
 /// Called in the worker: launches and writes the two files. Returns microseconds like launch_once(). Throws Error.
 double run_launch(SingleLaunch&, Device&);
 
-/// One launch, in a process that ends with this object.
+/// Runs one launch in a process that ends with this object.
 class LaunchWorker {
  public:
   /// Starts the process and waits until it has opened the device. Throws the worker's Error.
@@ -51,10 +51,10 @@ class LaunchWorker {
 
   const DeviceInfo& info() const { return hello_.info; }
   Dialect dialect() const { return hello_.dialect; }
-  /// Like launch_once(), but at most once. Building and launching may take `seconds`. Throws Error if it failed, if the
-  /// process died, or if it had to be killed.
+  /// Like launch_once(), but may be called only once. Building and launching may take `seconds`. Throws Error if the
+  /// launch failed, or if the process died or had to be killed.
   double run(const KernelCode&, Contents&, double seconds, bool timed = true);
-  /// What the blocks have printed so far.
+  /// Returns what the blocks have printed so far.
   std::string printed() const { return printed_.text(); }
 
  private:

@@ -33,7 +33,7 @@ double monotonic_now() {
 }
 
 struct StepPage::Page {
-  std::atomic<std::uint64_t> what;  // the step, and above it the candidate
+  std::atomic<std::uint64_t> what;  // lower 32 bits: the step; upper: the candidate
   std::atomic<double> since;
 };
 
@@ -66,7 +66,8 @@ StepPage::~StepPage() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-// In this order: who reads a new step reads a time that is at least as new, and allows more, never less.
+// The time is stored first: a reader who sees the new step sees a time at least as new, so it never allows the step too
+// little time.
 void StepPage::enter(Step step, std::size_t candidate) {
   page_->since.store(monotonic_now());
   page_->what.store(static_cast<std::uint64_t>(step) | static_cast<std::uint64_t>(candidate) << 32);

@@ -7,11 +7,12 @@
 
 namespace deplo::measure::worker {
 
-/// In the order of a candidate's steps. `prepare` is not a candidate's: it computes the inputs and the reference.
+/// The steps of a worker, in the order in which a candidate goes through them. `prepare` belongs to no candidate: it
+/// computes the inputs and the reference.
 enum class Step : std::uint32_t { idle, prepare, build, launch, sample, check };
 std::string_view name(Step);
 
-/// One writer (the worker), one reader (the tuner).
+/// The shared page. It has one writer (the worker) and one reader (the tuner).
 class StepPage {
  public:
   struct Now {
@@ -20,9 +21,9 @@ class StepPage {
     double since = 0;             // by monotonic_now()
   };
 
-  /// A new page, in a file without a name. Throws Error(environment).
+  /// Creates a page in a file without a name. Throws Error(environment).
   static StepPage create();
-  /// The page of an inherited descriptor, which it closes. Throws Error(environment).
+  /// Maps the page of an inherited descriptor, and closes the descriptor. Throws Error(environment).
   static StepPage attach(int descriptor);
   ~StepPage();
   StepPage(StepPage&&) noexcept;
@@ -41,7 +42,7 @@ class StepPage {
   Page* page_ = nullptr;
 };
 
-/// Seconds by the clock that all processes share (CLOCK_MONOTONIC).
+/// Returns the seconds of the clock that all processes share (CLOCK_MONOTONIC).
 double monotonic_now();
 
 }  // namespace deplo::measure::worker

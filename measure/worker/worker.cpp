@@ -13,13 +13,14 @@ namespace deplo::measure::worker {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-// A person who stops the program sees it end within a second (interrupt.h): the worker gets a part of it to end in
-// order.
+// Seconds in which a worker must answer a cancelled request. They are a part of the second within which the program
+// ends when the user stops it (interrupt.h).
 constexpr double grace = 0.3;
-// Two workers in a row may meet the end of something else on the machine; a third is the candidate's: its memory, say.
+// Two workers in a row may be killed because of other programs on the machine. If a third is killed, the candidate is
+// the cause, for example by the memory that it takes.
 constexpr int tries_ended_from_outside = 3;
-constexpr int tries_died_building = 2;  // of a damaged cache, of memory that another took: not of the source
-constexpr double polled_every = 0.05;   // `cancelled`: a twentieth of the same second
+constexpr int tries_died_building = 2;  // the cause may be a damaged cache or a lack of memory, not the source
+constexpr double polled_every = 0.05;   // seconds between two polls of `cancelled`
 
 double limit_of(Step step, const Deadlines& deadlines) {
   switch (step) {
@@ -31,26 +32,26 @@ double limit_of(Step step, const Deadlines& deadlines) {
       return deadlines.launch;
     case Step::sample:
       return deadlines.sample;
-    case Step::idle:  // the request is read, the answer written
+    case Step::idle:  // the worker reads the request or writes the answer
     case Step::check:
       return deadlines.check;
   }
   check_failed("a known step", __FILE__, __LINE__);
 }
 
-/// When the worker is given up on, as things stand; and the reason.
+/// The time at which the worker is given up, if nothing changes before, and the reason for it.
 struct Limit {
   double at = infinity;
   std::string why;
 };
 
-/// What a request has taken of the time that it may take.
+/// Compares the time that a request has taken with its deadlines.
 class Clock {
  public:
   explicit Clock(const Worker::Request& request) : request_(request) {}
 
   Limit limit(StepPage::Now now) {
-    // A time that the worker cannot have written in order counts as long past.
+    // A start in the future is wrong (the worker may have damaged the page), and counts as long past.
     const double since = now.since <= monotonic_now() ? std::max(now.since, begin_) : 0;
     const double seconds = limit_of(now.step, request_.deadlines);
     Limit limit{since + seconds, fmt::format("{} took more than {:g} s", name(now.step), seconds)};
@@ -61,14 +62,15 @@ class Clock {
     }
     return limit;
   }
-  /// True once, when the user wants the end.
+  /// Returns true once, when the user has cancelled the request.
   bool cancelled() {
     if (cancelled_ < infinity || !request_.cancelled || !request_.cancelled()) return false;
     cancelled_ = monotonic_now();
     return true;
   }
   bool out_of_grace() const { return monotonic_now() > cancelled_ + grace; }
-  /// The worker wakes nobody when it enters a step: one that it enters from now on may end this early.
+  /// Returns the seconds until the deadlines must be checked again. A step that the worker enters meanwhile does not
+  /// wake this process, so they are at most the shortest deadline of any step.
   double to_sleep(const Limit& limit) const {
     const Deadlines& d = request_.deadlines;
     const double shortest = std::min({d.prepare, d.build, d.launch, d.sample, d.check, d.candidate});
@@ -79,11 +81,12 @@ class Clock {
  private:
   const Worker::Request& request_;
   const double begin_ = monotonic_now();
-  double run_since_ = infinity;  // the first step behind the build
+  double run_since_ = infinity;  // start of the first step after the build
   double cancelled_ = infinity;
 };
 
-/// On a CPU device a kernel is a part of the process. glibc aborts it if its heap was overwritten.
+/// Returns true if the process probably died of a kernel's illegal access. On a CPU device a kernel runs in the
+/// process. glibc aborts the process if its heap was overwritten.
 bool is_illegal_access(const Process::End& end) {
   if (end.signal == SIGSEGV || end.signal == SIGBUS) return true;
   const auto says = [&](const char* words) { return end.said.find(words) != std::string::npos; };
@@ -142,7 +145,7 @@ Failure failure_of(const Lost& lost) { return {status_of(lost), describe(lost)};
 
 std::variant<std::string, Lost> Worker::hello(const Deadlines& deadlines) {
   Deadlines start = deadlines;
-  start.check = start.prepare;  // a driver that is loaded for the first time
+  start.check = start.prepare;  // loading a driver for the first time takes long
   return await({FrameType::hello, {}, start, {}});
 }
 

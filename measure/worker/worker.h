@@ -1,4 +1,4 @@
-// A child process that answers requests, and the reason if it does not.
+// A child process that answers requests, and the reason if it does not answer.
 #pragma once
 #include <functional>
 #include <string>
@@ -20,9 +20,9 @@ struct Deadlines {
   double check = 10;      // reading back and comparing 100 MB takes less than a second
   double candidate = 10;  // the whole screening after the build
 
-  /// On a CPU the first launch compiles (PoCL: up to 0.6 s on a quiet machine, several seconds if both cores are busy),
-  /// and a launch shares the cores with other programs. The interpreter is a hundred times slower than the slowest
-  /// kernel.
+  /// Returns the deadlines for a device. They are longer for CPUs: the first launch compiles (PoCL: up to 0.6 s on a
+  /// quiet machine, several seconds if both cores are busy), and a launch shares the cores with other programs. They
+  /// are longest for the interpreter, which is a hundred times slower than the slowest kernel, and the PTX machine.
   static Deadlines of(const DeviceInfo&);
 };
 
@@ -34,18 +34,18 @@ struct Lost {
   Process::End end;
 };
 
-/// True if the worker was killed by a signal that no fault of a program raises. Such a signal comes from another
-/// process: the system (because memory ran out), a batch system, or a person. Such a loss says nothing about the
+/// Returns true if the worker was killed by a signal that no fault of a program raises. Such a signal comes from
+/// outside: from the system (because memory ran out), a batch system, or a person. Such a loss says nothing about the
 /// candidate.
 bool ended_from_outside(const Lost&);
-/// How often the worker's current candidate is tried, each time in a new worker, before the loss becomes its result. 3
-/// if the worker was ended from outside, 2 if it died during a build, else 1.
+/// Returns how often the worker's current candidate is tried, each time in a new worker, before the loss becomes the
+/// candidate's result: 3 if the worker was ended from outside, 2 if it died during a build, else 1.
 int tries(const Lost&);
-/// The loss as a failure of the worker's current candidate.
+/// Returns the loss as a failure of the worker's current candidate.
 Failure failure_of(const Lost&);
 std::string describe(const Lost&);
 
-/// Not thread-safe; see Process.
+/// A child process that answers one request at a time. Not thread-safe; see Process.
 class Worker {
  public:
   /// Starts the process, without waiting for its first frame.

@@ -12,15 +12,15 @@
 namespace deplo::measure::worker {
 namespace {
 
-constexpr int most_attempts = 3;  // attempts to get a working worker: the machine may kill one
-// Fifteen candidates are built while one is measured. A searcher that learns its results sixteen candidates late loses
-// little (measurement.md trains and asks in such batches).
+constexpr int most_attempts = 3;  // to start a working worker, because the system may kill workers
+// Candidates in a batch: fifteen are built while one is measured. A searcher that gets its results sixteen candidates
+// late loses little (measurement.md trains and asks in such batches).
 constexpr std::size_t batch_built_ahead = 16;
-// A candidate that ran well before may be this much slower on a GPU after its process was replaced (measurement.md).
-// CPUs are not checked, because their times depend on the load.
+// On a GPU, a candidate that ran well before may take this many times as long after the worker was replaced
+// (measurement.md). Times on CPUs are not compared, because they depend on the load.
 constexpr double probe_slowdown = 1.10;
 
-/// "10.2 µs at 1755 MHz"
+/// Returns a text such as "10.2 µs at 1755 MHz".
 std::string describe(const Timing& timing) {
   return fmt::format("{:.4g} µs{}", timing.median_us,
                      timing.clock_mhz > 0 ? fmt::format(" at {:.0f} MHz", timing.clock_mhz) : "");
@@ -92,8 +92,8 @@ void WorkerRunner::open(const Task& task) {
   ready();
 }
 
-// A CPU builds one candidate per builder and then measures them. With more candidates at a time, results would only
-// come later.
+// On a CPU, each builder builds one candidate, and then all are measured. With more candidates at a time, results would
+// only come later.
 std::size_t WorkerRunner::batch() const {
   if (!builders_) return 1;
   return info().cpu ? builders_->workers() : batch_built_ahead;
@@ -117,12 +117,12 @@ void WorkerRunner::ready() {
 std::string WorkerRunner::probe() {
   if (!worker_)
     if (std::string fault = start(); !fault.empty()) return fault;
-  task_.known = rules::highest(task_.known, ceilings_);  // a replacement of a worker need not measure them again
+  task_.known = rules::highest(task_.known, ceilings_);  // so that a new worker need not measure them again
   const std::string task = encode(task_);
   const auto told = [&] {
     try {
       return worker_->ask({FrameType::kernel, task, deadlines_});
-    } catch (const Error& error) {  // an answer of the worker, which lives on
+    } catch (const Error& error) {  // an answer of the worker, which is still alive
       throw Untunable(error);
     }
   }();
@@ -138,8 +138,9 @@ std::string WorkerRunner::probe() {
   return good_ ? check_known_good() : "";
 }
 
-/// Checks that a known candidate still runs as it did. If it only became slower, the user is warned and the device gets
-/// time to recover: it may be hot, or shared for a moment.
+/// Checks that the known good candidate still runs as before. Returns "", or the reason if it does not. If it only
+/// became slower, warns the user and gives the device time to recover, because it may be hot, or shared for a moment.
+/// Throws Error(environment) if it stays slower.
 std::string WorkerRunner::check_known_good() {
   constexpr int most_tries = 3;
   for (int tried = 1;; ++tried) {
@@ -163,7 +164,8 @@ std::string WorkerRunner::check_known_good() {
   }
 }
 
-/// After a loss the worker is gone. A reply may also say that the worker is of no more use.
+/// Sends a request and returns the replies. After a loss, or if a reply's failure spoils the process, the worker is
+/// gone.
 std::variant<std::vector<Reply>, Lost> WorkerRunner::ask(FrameType type, std::string_view payload, std::size_t count) {
   auto answer = worker_->ask({type, payload, deadlines_, options_.cancelled});
   std::variant<std::vector<Reply>, Lost> result;
@@ -213,8 +215,7 @@ Reply WorkerRunner::screen(const KernelCode& candidate, double best_us, double e
   }
 }
 
-/// Confirms once. If a candidate or a library ended the worker, the others of the same confirmation become
-/// `device_lost`.
+/// Confirms the candidates together. If a candidate or a library killed the worker, all others become `device_lost`.
 std::vector<Reply> WorkerRunner::ask_all(std::span<const KernelCode> candidates, const ConfirmOptions& options) {
   const double end = monotonic_now() + options.seconds;
   std::vector<int> tried(candidates.size() + libraries_.found.size(), 0);
@@ -244,8 +245,8 @@ std::vector<Reply> WorkerRunner::confirm(std::span<const KernelCode> candidates,
   const auto lost = [](const Reply& reply) {
     return !reply.timing.ok() && reply.timing.failure().status == Status::device_lost;
   };
-  settle();  // a search may have ended before it measured what was prepared
-  ready();   // afterwards the libraries are known
+  settle();  // a search may have ended before it measured all prepared candidates
+  ready();   // makes the libraries known
   std::vector<Reply> replies(candidates.size() + libraries_.found.size(), Reply{Failure{Status::device_lost, ""}});
   std::vector<std::size_t> left(candidates.size());
   std::iota(left.begin(), left.end(), 0);

@@ -16,18 +16,19 @@
 
 namespace deplo::measure::worker {
 
-/// True if the same candidate now takes more than 10 % longer than before, and a lower clock does not explain it.
+/// Returns true if the same candidate now takes more than 10 % longer than before, and a lower clock does not explain
+/// it.
 bool is_slower(const Timing& before, const Timing& now);
 
-/// Most of its methods are those of a Runner.
+/// Measures candidates in a worker process. Most of its methods are those of Runner.
 class WorkerRunner final : public Runner {
  public:
   struct Options {
     WorkerCommand command;
-    std::optional<Deadlines> deadlines = {};            // nullopt: those of the device
+    std::optional<Deadlines> deadlines = {};            // nullopt: Deadlines::of() the device
     std::function<bool()> cancelled = {};               // polled while a candidate is measured; may be empty
     std::function<void(const std::string&)> warn = {};  // called if the device is slower than before; may be empty
-    double rest_s = 1;                                  // seconds before such a device is tried again
+    double rest_s = 1;                                  // seconds before a slower device is tried again
   };
   /// Starts the worker and waits until it has opened the device. Throws the worker's Error.
   explicit WorkerRunner(Options);
@@ -45,7 +46,7 @@ class WorkerRunner final : public Runner {
 
   /// From now on, `pool` builds the prepared candidates. Only for backends whose build finds them in a cache.
   void build_ahead(std::unique_ptr<BuildPool> pool) { builders_ = std::move(pool); }
-  /// Workers started so far.
+  /// Returns the number of workers started so far.
   int workers() const { return workers_; }
 
  private:
@@ -53,7 +54,8 @@ class WorkerRunner final : public Runner {
     KernelCode candidate;
     Timing timing;
   };
-  /// `why_not` tries to make a worker ready. Returns "" if there is one, else the reason.
+  /// Calls `why_not` until a worker is ready, and throws Error(environment) after some attempts. `why_not` tries to
+  /// make a worker ready, and returns "" if it is, else the reason.
   void get_worker(const std::function<std::string()>& why_not);
   void settle();
   std::string start();
@@ -72,9 +74,9 @@ class WorkerRunner final : public Runner {
   int workers_ = 0;
   rules::Ceilings ceilings_;  // the highest of all workers
   Task task_;
-  Libraries libraries_;        // of the task's kernel
+  Libraries libraries_;        // for the task's kernel
   bool task_told_ = false;     // the current worker has the task
-  std::optional<Known> good_;  // the task's first candidate that ran well; it tests each new worker
+  std::optional<Known> good_;  // the task's first candidate that ran well; each new worker must run it again
 };
 
 }  // namespace deplo::measure::worker
