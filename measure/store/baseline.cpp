@@ -12,7 +12,8 @@
 namespace deplo::measure {
 namespace {
 
-/// The columns of the latest baselines of kernel ?1 that device ?2 may be compared with, fastest first.
+/// Returns a query for these columns of the latest baselines of kernel ?1 with which device ?2 may be compared, fastest
+/// first.
 std::string select_latest(std::string_view columns) {
   return fmt::format(
       "SELECT {}, max(b.id) FROM baseline b JOIN run r ON r.id = b.run JOIN device d ON d.id = r.device "
@@ -101,7 +102,7 @@ rules::Ceilings Store::ceilings(std::int64_t device) {
                         "SELECT max(c.copy_gb_s), max(c.read_gb_s), max(c.fp32_gflop_s) FROM ceiling c "
                         "JOIN run r ON r.id = c.run WHERE r.device = ?");
   CHECK(row.bind(1, device).step());
-  return {row.real(0), row.real(1), row.real(2)};  // NULL, where there are none, reads as 0
+  return {row.real(0), row.real(1), row.real(2)};  // if there are none, NULL reads as 0
 }
 
 }  // namespace deplo::measure

@@ -1,4 +1,4 @@
-// Several tuners of one store do not measure the same candidate: who begins first has it, the others wait for his
+// Tuners that share a store do not measure the same candidate: the first tuner measures it, the others wait for its
 // trial.
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 namespace deplo::measure {
 namespace {
 
-// Rows of the same kernel, source, protocol and stage on the same device.
+// Returns a query for rows of the same kernel, source, protocol and stage on the same device.
 std::string select_same(std::string_view table, std::string_view condition) {
   return fmt::format(
       "SELECT c.id FROM {} c JOIN run r ON r.id = c.run WHERE c.kernel = ? AND c.digest = ? AND c.protocol = ? AND "
@@ -27,7 +27,7 @@ void bind(sqlite::Statement& select, const TrialRecord& trial, std::int64_t devi
 Claim Store::claim(const TrialRecord& trial, std::int64_t device, std::int64_t since) {
   return state_->write([&](State& state) {
     Claim claim;
-    // Not one that was lost on the way, perhaps with its tuner: nothing was found out.
+    // A trial that was lost, perhaps with its tuner, is not finished: it says nothing about the candidate.
     const auto is_open = [](Status status) { return transient(status) || uninformative(status); };
     sqlite::Statement finished(
         *state.database,

@@ -17,7 +17,7 @@ std::string statuses(bool (*holds)(Status)) {
 }
 
 // With one max() and GROUP BY, SQLite takes the other columns from the row that has the maximum (documented: "bare
-// columns"). What is not conclusive has a smaller number than all that is.
+// columns"). A trial that is not conclusive gets a smaller number than all conclusive trials.
 std::string select_evidence(std::string_view where, std::string_view columns) {
   return fmt::format(
       "SELECT *, max(CASE WHEN stopped OR status NOT IN ({}) THEN id - (1 << 62) ELSE id END), "

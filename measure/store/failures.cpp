@@ -1,4 +1,4 @@
-// Failures by what they say.
+// Groups failures by their messages.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -11,7 +11,7 @@
 namespace deplo::measure::upkeep {
 namespace {
 
-constexpr std::size_t least_hash = 8;  // hexadecimal digits in a row, one of them 0 to 9: no word
+constexpr std::size_t least_hash = 8;  // hexadecimal digits in a row; one of them is 0 to 9, unlike in words
 
 bool hexadecimal(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
 
@@ -19,7 +19,8 @@ std::size_t count_while(std::string_view text, bool (*holds)(char)) {
   return static_cast<std::size_t>(std::ranges::find_if_not(text, holds) - text.begin());
 }
 
-/// Of a number such as 12, -1.5e-06 or 0x7f, or of a hash: how many characters it takes; 0: none begins here.
+/// Returns the length of the number (such as 12, 1.5e-06 or 0x7f) or hash with which the text begins; 0 if there is
+/// none.
 std::size_t number_length(std::string_view text) {
   if (text.starts_with("0x") && text.size() > 2 && hexadecimal(text[2]))
     return 2 + count_while(text.substr(2), hexadecimal);
@@ -40,7 +41,7 @@ std::size_t number_length(std::string_view text) {
 struct Cluster {
   std::int64_t trials = 0;
   std::map<std::string, std::int64_t> kernels;
-  sqlite::Cell id, trail, message;  // of the latest
+  sqlite::Cell id, trail, message;  // of the latest trial
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Families of shapes: which schedules tuning runs kept for them.
+// Stores the schedules that tuning runs kept for families of shapes.
 #include "measure/store/state.h"
 
 namespace deplo::measure {

@@ -1,4 +1,4 @@
-// Which kernels tuning runs chose for graphs.
+// Stores the kernels that tuning runs chose for graphs.
 #include <fmt/format.h>
 
 #include "measure/store/state.h"

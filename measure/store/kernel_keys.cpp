@@ -13,7 +13,7 @@ ir::StructuralKeys keys_of(std::string_view text) {
     const ir::Program loop = ir::parse(text);
     if (loop.level == ir::Level::loop && verify(loop).empty()) return ir::structural_keys(loop);
   } catch (const Error&) {
-    // A text of another kind has no keys, and is never looked up by one.
+    // Text that is not Loop IR has no keys, and is never looked up by a key.
   }
   return {};
 }

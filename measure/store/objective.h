@@ -11,11 +11,11 @@ inline constexpr std::string_view objective_protocol = "recorded ";
 inline constexpr std::string_view higher_ending = ", higher is better";
 
 inline bool is_other_objective(std::string_view protocol) { return protocol.starts_with(objective_protocol); }
-/// LABEL; "" if the objective is a time.
+/// Returns LABEL; "" if the objective is a time.
 inline std::string_view objective_of(std::string_view protocol) {
   return is_other_objective(protocol) ? protocol.substr(objective_protocol.size()) : std::string_view();
 }
-/// The objective's value of such a trial.
+/// Returns the objective's value of a trial with this protocol and median_us.
 inline double objective_value(std::string_view protocol, double median_us) {
   return protocol.ends_with(higher_ending) ? -median_us : median_us;
 }

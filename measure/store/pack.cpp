@@ -28,7 +28,7 @@ constexpr std::int64_t pack_version = 1;
 constexpr std::string_view about_packs =
     R"(schedules measured by deplo; `deplo run --tuned FILE` uses them (docs/database.md, "Packs"))";
 
-/// For messages.
+/// Returns a short printable form of a name, for messages.
 std::string excerpt_of(const std::string& name) { return printable(cut(name, 40)); }
 
 /// Lists the members of a line, for writing and reading: field("name", member, known).
@@ -274,7 +274,7 @@ class PackRows {
   }
 
  private:
-  /// Of a row that was `created` then.
+  /// Adds a run for a row that was `created` at this time, and returns the run's id.
   std::int64_t run_of(const Pack::Origin& origin, const std::string& created) {
     run_.bind(1, devices_[origin.device]).bind(2, origin.revision).bind(3, origin.pipeline).bind(4, created).step();
     return database_.last_id();
@@ -285,7 +285,7 @@ class PackRows {
     kernel_.bind(1, key).bind(2, kernel.name).bind(3, kernel.text).step();
     CHECK(find_kernel_.bind(1, key).step());
     const std::int64_t id = find_kernel_.integer(0);
-    find_kernel_.step();  // done: the statement is free for the next
+    find_kernel_.step();  // ends the statement, so that it can run again
     return id;
   }
 
@@ -317,7 +317,7 @@ class PackRows {
   }
 
   sqlite::Database& database_;
-  std::vector<std::int64_t> devices_;  // their ids
+  std::vector<std::int64_t> devices_;  // ids of the pack's devices
   sqlite::Statement run_{database_,
                          "INSERT INTO run (device, revision, config, searcher, seed, host, pipeline, started) VALUES "
                          "(?, ?, '', '', 0, '', ?, ?)"};
@@ -336,7 +336,7 @@ class PackRows {
       "?, ?, ?, ?)"};
 };
 
-/// Writes the number of the device before the other members.
+/// Returns the line of a record, with the number of its device before its other members.
 template <class Lister, class Record>
 std::string line_of(std::string_view kind, const Record& record, Lister list) {
   PackWriter fields;
@@ -368,7 +368,7 @@ Pack parse_pack(std::string_view text, const std::string& file) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
-    if (line.ends_with('\r')) line.remove_suffix(1);  // git may have made it a text of Windows
+    if (line.ends_with('\r')) line.remove_suffix(1);  // git may have changed the line ends
     lines.read(line);
     text.remove_prefix(std::min(end + 1, text.size()));
   }

@@ -1,4 +1,4 @@
-// A pack: the best schedules of a store as a text file, to be shared and kept in git. docs/database.md, "Packs".
+// A pack: the best schedules of a store as a text file that can be shared and kept in git. docs/database.md, "Packs".
 //
 // Each line is a JSON object. The first one says that the file is a pack; then come devices, schedules, the choices of
 // kernels for graphs, and the schedules of families of shapes. Lines refer to devices by their order, from 1.
@@ -16,7 +16,7 @@
 namespace deplo::measure {
 
 struct Pack {
-  /// The deplo that measured, and the version of its rules: members of RunRecord.
+  /// The device, and the version of the deplo that measured on it and of its rules, as in RunRecord.
   struct Origin {
     std::size_t device = 0;  // index in `devices`
     std::string revision, pipeline;
@@ -40,18 +40,19 @@ struct Pack {
   std::vector<Family> families;
 };
 
-/// "3 schedules of 1 device, 1 graph, rules for 2 forms"
+/// Returns a text such as "3 schedules of 1 device, 1 graph, rules for 2 forms".
 std::string describe(const Pack&);
-/// The text of a pack: the same for the same contents.
+/// Returns the text of a pack. Equal contents give equal texts.
 std::string print(const Pack&);
-/// Reads any bytes. `file` is for messages. Throws Error "file:line: expected …, found …".
+/// Reads the text of a pack. Accepts any bytes, but throws Error "file:line: expected …, found …" unless they are a
+/// pack.
 Pack parse_pack(std::string_view text, const std::string& file);
 
-/// True if the file can be read and begins as print() does.
+/// Returns true if the file can be read and begins like the text of print().
 bool is_pack(const std::string& file);
-/// A store in memory with these contents.
+/// Returns a store in memory with the contents of the pack.
 std::unique_ptr<sqlite::Database> store_of(const Pack&);
-/// The same of a file. Throws Error like parse_pack(), and if the file cannot be read.
+/// Like store_of(), for a pack in a file. Throws Error like parse_pack(), and if the file cannot be read.
 std::unique_ptr<sqlite::Database> open_pack(const std::string& file);
 
 }  // namespace deplo::measure

@@ -9,18 +9,19 @@ namespace {
 
 bool is_better(double a, double b, const Quantity& quantity) { return a * (1 + quantity.tie) < b; }
 
-/// Whether `a` is better in one objective at least.
+/// Returns true if `a` is better in at least one objective.
 bool is_better(const Point& a, const Point& b, const Objectives& objectives) {
   for (std::size_t i = 0; i < objectives.size(); ++i)
     if (is_better(a.values[i], b.values[i], *objectives[i])) return true;
   return false;
 }
 
-/// No points dominate each other in a circle if at most two objectives are noisy, so there always are some that none
-/// dominates. Proof: take the logarithm of a noisy objective in units of its tie, and a circle in which each point
-/// dominates the next. In a step where a point is better in this objective, the value rises by more than 1. In any
-/// other step it falls by at most 1. The circle closes, so fewer than half of the steps are of the first kind. But in
-/// each step the point is better in one of the two objectives. (Values without noise never fall, so they stay equal.)
+/// Returns true if `a` dominates `b`. If at most two objectives are noisy, domination has no cycles, so some points are
+/// always undominated. Proof: take the logarithm of a noisy objective in units of its tie, and a cycle in which each
+/// point dominates the next. In a step where a point is better in this objective, the value rises by more than 1. In
+/// any other step it falls by at most 1. The cycle closes, so fewer than half of the steps are of the first kind. But
+/// in each step the point is better in one of the two objectives. (Values without noise never fall, so they stay
+/// equal.)
 bool dominates(const Point& a, const Point& b, const Objectives& objectives) {
   return is_better(a, b, objectives) && !is_better(b, a, objectives);
 }

@@ -16,11 +16,12 @@ std::string first_line(const std::string& file) {
   return line;
 }
 
-/// "BOOT NUMBER START", "" when there is no such process or nothing of it is left but its exit code. A number may come
-/// again, with its start in clock ticks since the system's it does not (proc(5), /proc/PID/stat, fields 3 and 22).
+/// Returns "BOOT NUMBER START"; "" if there is no such process, or if it is a zombie. START is the process's start in
+/// clock ticks since the system's start: the system may reuse a number, but not a number with this time (proc(5),
+/// /proc/PID/stat, fields 3 and 22).
 std::string name_of(long number) {
   const std::string stat = first_line("/proc/" + std::to_string(number) + "/stat");
-  std::size_t at = stat.rfind(')');  // the second field is the program's name, which may hold anything
+  std::size_t at = stat.rfind(')');  // the second field is the program's name, which may contain anything
   if (at == std::string::npos || stat.substr(at, 3) == ") Z") return "";
   for (int field = 2; field < 22; ++field) at = stat.find(' ', at + 1);
   const std::string start = stat.substr(at + 1, stat.find(' ', at + 1) - at - 1);

@@ -5,12 +5,12 @@
 
 namespace deplo::measure {
 
-/// The name of this process: the system's boot id, the process id and the process's start time. No later process has
-/// the same name.
+/// Returns the name of this process: the system's boot id, the process id and the process's start time. No later
+/// process has the same name.
 std::string this_process();
-/// "" if the system does not tell.
+/// Returns the name of this host; "" if the system does not tell it.
 std::string host_name();
-/// True if the process with this name (of this_process()) runs on this machine. False for any other text.
+/// Returns true if the process with this name (of this_process()) runs on this machine; false for any other text.
 bool is_running(std::string_view process);
 
 }  // namespace deplo::measure

@@ -49,7 +49,7 @@ bool reports(const DeviceInfo& device, const Quantity& quantity) {
   return quantity.backends.find(device.backend) != std::string_view::npos;
 }
 
-/// "time, code_size" of those that the device reports; of all without one.
+/// Returns the names of the quantities that the device reports; of all quantities if it is null.
 std::vector<std::string> names_for(const DeviceInfo* device) {
   std::vector<std::string> names;
   for (const Quantity& quantity : all)

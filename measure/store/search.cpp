@@ -1,4 +1,4 @@
-// How the searches of tuning runs ended.
+// Stores how the searches of tuning runs ended.
 #include "core/hash.h"
 #include "measure/store/evidence.h"
 #include "measure/store/state.h"

@@ -22,21 +22,22 @@
 namespace deplo::measure {
 namespace {
 
-// Where nothing is known of the device, a time is still no less than a cycle of a clock of 10 GHz (the record, with
-// liquid helium, is 9.1 GHz), and no device does 10^18 FLOPs a second (the first machine that did, Frontier, fills a
-// hall) or moves 10^17 bytes (the memory on all of a Cerebras WSE-3 wafer moves 2.1e16).
+// Bounds for any device. A time is at least a cycle of a clock of 10 GHz (the record, with liquid helium, is 9.1 GHz).
+// No device does 10^18 FLOPs per second (the first machine that did, Frontier, fills a hall) or moves 10^17 bytes per
+// second (the memory on all of a Cerebras WSE-3 wafer moves 2.1e16).
 constexpr double least_possible_us = 1e-4;
-constexpr rules::Ceilings of_any_device{1e8, 1e8, 1e9};  // in 10^9 a second
+constexpr rules::Ceilings of_any_device{1e8, 1e8, 1e9};  // in 10^9 per second
 constexpr double most_possible_us = 3e13;                // a year
-/// Faster than the device was ever seen to be by this much is no time of it. Honest times were at least 0.9 of the
-/// least one when they were taken (Protocol::plausible), by ceilings that may have been seen after the last were
-/// stored.
+/// A time below this share of the least time that the stored ceilings allow is a fault. Honest times were at least 0.9
+/// of the least time when they were taken (Protocol::plausible), but by ceilings that may be higher than the stored
+/// ones.
 constexpr double unreachable = 0.5;
-constexpr double rounding = 1e-6;  // of a median, where another program printed it
+constexpr double rounding = 1e-6;  // relative error of a median that another program printed
 
 bool is_time(double us) { return std::isfinite(us) && us > 0 && us < most_possible_us; }
 
-/// The trial's own ceilings judged it when it was taken: of older protocols and of prefixes nobody asked.
+/// Returns true if the time was compared with the device's ceilings when it was taken. Older protocols did not do that,
+/// and times of prefixes of the grid are not compared.
 bool judged_by_ceilings(const TrialRecord& trial) {
   return trial.timing.fidelity == 1 && !trial.timing.stopped && trial.protocol.find("plausible=") != std::string::npos;
 }
@@ -46,17 +47,18 @@ ir::Work work_of(const std::string& text, bool matrices) {
     const ir::Program loop = ir::parse(text);
     if (loop.level == ir::Level::loop && verify(loop).empty()) return rules::least_work(loop, matrices);
   } catch (const Error&) {
-    // What is no kernel is never run: others say so.
+    // Text that is not a kernel is never run, and others report it.
   }
   return {};
 }
 
-/// deplo_fault() of one connection. The statements are made when they are first needed: an older store lacks tables.
+/// Computes deplo_fault() for one connection. Prepares the statements when they are first needed, because an older
+/// store lacks tables.
 class Faults {
  public:
   explicit Faults(sqlite::Database& database) : database_(database) {}
 
-  /// nullopt: NULL.
+  /// Returns the fault of the trial with this id; nullopt (NULL) if it has none, or if its status is not ok.
   std::optional<std::string_view> of(std::int64_t id) {
     TrialRecord trial;
     if (!trial_) {
@@ -78,7 +80,7 @@ class Faults {
     const bool matrices = has_matrix_instructions(row.text(4), row.text(5));
     ColumnReader columns(row, 6);
     list_fields(trial.timing, columns);
-    row.step();  // done: the statement is free for the next
+    row.step();  // ends the statement, so that it can run again
     const std::string_view fault = fault_of(trial, least_work_of(trial.kernel, matrices), ceilings(device), l2_bytes);
     return fault.empty() ? std::nullopt : std::optional(fault);
   }

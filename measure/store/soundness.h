@@ -10,8 +10,8 @@
 
 namespace deplo::measure {
 
-/// The fault of a trial with status ok; "" if it has none. The time and the samples must be positive numbers. The time
-/// must be the median of the samples, and not below the time of `least`, the work that no schedule avoids
+/// Returns the fault of a trial with status ok; "" if it has none. The time and the samples must be positive numbers.
+/// The time must be the median of the samples, and not below the time of `least`, the work that no schedule avoids
 /// (least_work.h). `ceilings` and `l2_bytes`: the device's; 0 if not known.
 std::string_view fault_of(const TrialRecord&, const ir::Work& least, const rules::Ceilings&, std::int64_t l2_bytes);
 

@@ -36,7 +36,7 @@ void Store::State::give_up(const StoreLoss& loss, const std::function<void(State
       State rescued{open_database(saved.file)};
       sqlite::Transaction transaction(*rescued.database);
       last_write(rescued);
-      rescued.database->execute("DELETE FROM running");  // nobody is at work on this one
+      rescued.database->execute("DELETE FROM running");  // no process measures for this store
       transaction.commit();
       lost += fmt::format("; its contents and all later measurements are in {}", saved.file);
     } else if (const std::int64_t rows =
@@ -51,7 +51,7 @@ void Store::State::give_up(const StoreLoss& loss, const std::function<void(State
   } catch (const Error& error) {
     lost += fmt::format("; the measurements are lost, too: {}", error.what());
   }
-  // Beside another store our log would be taken for its own.
+  // If another store has taken this name, SQLite would apply this connection's log to that store.
   if (loss.other_file) watch->remove_log();
   throw Error(lost, Exit::environment);
 }

@@ -14,7 +14,7 @@
 
 namespace deplo::measure {
 
-/// A copy in memory of all that this connection wrote, because the files may be deleted or overwritten.
+/// A copy in memory of all rows that this connection wrote, because the files may be deleted or overwritten.
 struct OwnRows {
   std::unique_ptr<sqlite::Database> database;
   sqlite::Statement insert{*database, insert_trial()};
@@ -29,10 +29,10 @@ struct Store::State {
   sqlite::Statement end{*database, "DELETE FROM running WHERE id = ?"};
   std::optional<StoreWatch> watch = {};  // set only if the store is written to, like `own`
   std::unique_ptr<OwnRows> own = {};
-  std::string lost = {};  // why nothing can be written any more; "": it can
+  std::string lost = {};  // why nothing can be written any more; "" as long as it can
 
   /// Calls f(State&) in a transaction and returns its result. If the files were lost, saves everything in another file,
-  /// including the rows that f writes, and throws Error(environment) that says so.
+  /// including the rows that f writes, and throws an Error(environment) that says so.
   template <class F>
   auto write(F f) {
     if (!lost.empty()) throw Error(lost, Exit::environment);

@@ -1,4 +1,4 @@
-// What the store knows of schedules: the tuned cache is a query.
+// The store's queries for schedules. The tuned cache is one of them.
 #include <fmt/format.h>
 
 #include "measure/store/evidence.h"
@@ -9,7 +9,7 @@ namespace deplo::measure {
 
 std::vector<StoredSchedule> Store::schedules(std::optional<std::string_view> schedule_key, std::int64_t device,
                                              double tolerance) {
-  // A kernel that was only met, or tuned elsewhere, has no valid trial of the device.
+  // Kernels that were only added, or tuned on another device, have no valid trial on this device.
   sqlite::Statement select(
       *state_->database,
       "SELECT id, name, text, exact_key FROM kernel WHERE (?1 IS NULL OR schedule_key = ?1) AND exact_key "

@@ -80,11 +80,11 @@ int above_the_given(int descriptor) {
   return moved;
 }
 
-/// Returns the environment of a worker: this process's, with two changes. Temporary files go to `folder`. And libgomp's
-/// threads spin for a shorter time while they wait for a library's next call: by default 5 to 20 ms, in which they
-/// would take the cores of the next kernel (which took up to 1.4 times as long). A spin count of 20,000 is 0.2 to 1 ms
-/// (40 to 140 cycles per count), so that the threads stay awake within a batch (baselines/onednn.cpp waits after it).
-/// libgomp reads the variable when it is loaded, with the program.
+/// Returns the environment of a worker: this process's with two changes. Temporary files and PoCL's go to `folder`. And
+/// libgomp's threads spin for a shorter time while they wait for a library's next call: by default 5 to 20 ms, in which
+/// they would take the cores of the next kernel (which took up to 1.4 times as long). A spin count of 20,000 is 0.2 to
+/// 1 ms (40 to 140 cycles per count), so that the threads stay awake within a batch (baselines/onednn.cpp waits after
+/// it). libgomp reads the variable when it is loaded, with the program.
 std::vector<std::string> environment_in(const std::filesystem::path& folder) {
   std::vector<std::string> all;
   for (char** at = environ; *at != nullptr; ++at) all.emplace_back(*at);

@@ -36,7 +36,8 @@ void check_file(const std::string& path) {
     throw Error(fmt::format("store {}: expected a file, found something else", path));
 }
 
-/// SQLite says "unable to open database file" to all of these.
+/// Throws an Error that names the reason if the path is wrong. SQLite says "unable to open database file" for all of
+/// these reasons.
 void check_path(const std::string& path) {
   check_file(path);
   std::error_code ignored;
@@ -46,13 +47,15 @@ void check_path(const std::string& path) {
     throw Error(fmt::format("store {}: directory '{}' does not exist", path, folder.string()));
   if (!fs::is_directory(folder, ignored))
     throw Error(fmt::format("store {}: '{}' is not a directory", path, folder.string()));
-  require_writable(path, folder, "directory");  // the write-ahead log stands beside the file
+  require_writable(path, folder, "directory");  // the write-ahead log is created next to the file
   if (fs::exists(path, ignored)) require_writable(path, path, "file");
 }
 
-/// The file's version. Refuses what is not ours.
+/// Returns the file's version. Throws Error for another program's database and for a version that this deplo does not
+/// know.
 std::int64_t version_of(sqlite::Database& database, const std::string& path) {
-  // In this order: another process may make the file ours between two of these reads, and then the last one sees it.
+  // The order matters: another process may make the file a store between two of these reads, and then the last read
+  // sees it.
   const std::int64_t version = database.integer("PRAGMA user_version");
   const bool empty = database.integer("SELECT count(*) FROM sqlite_schema") == 0;
   const bool ours = database.integer("PRAGMA application_id") == application_id;
@@ -67,17 +70,19 @@ std::int64_t version_of(sqlite::Database& database, const std::string& path) {
   return version;
 }
 
-/// A file that another process is just making has no tables yet.
+/// Returns the file's version. Waits up to a second while it is 0, because another process may be creating the store;
+/// the file then has no tables yet.
 std::int64_t version_when_made(sqlite::Database& database, const std::string& path) {
   using namespace std::chrono;
-  const auto end = steady_clock::now() + seconds(1);  // it takes milliseconds; longer is an empty file
+  const auto end = steady_clock::now() + seconds(1);  // creating takes milliseconds; after that the file is just empty
   std::int64_t version = version_of(database, path);
   for (; version == 0 && steady_clock::now() < end; version = version_of(database, path))
     std::this_thread::sleep_for(milliseconds(10));
   return version;
 }
 
-/// Refuses what has the name of one of our tables and is a view, or a table of another kind.
+/// Throws Error if a view or a virtual table has the name of one of the store's tables. `all`: also if a table is
+/// missing.
 void check_tables(sqlite::Database& database, const std::string& path, bool all) {
   std::int64_t tables = 0;
   sqlite::Statement found(
@@ -95,7 +100,7 @@ void check_tables(sqlite::Database& database, const std::string& path, bool all)
 
 void migrate(sqlite::Database& database, const std::string& path) {
   sqlite::Transaction transaction(database);
-  // Read again under the lock: another process may have done it in the meantime.
+  // The version is read again under the lock, because another process may have migrated the file in the meantime.
   for (std::int64_t version = version_of(database, path); version < current_version; ++version)
     database.execute(std::string(migrations()[static_cast<std::size_t>(version)]));
   database.execute(fmt::format("PRAGMA application_id = {}", application_id));
@@ -118,8 +123,8 @@ std::unique_ptr<sqlite::Database> open_database(const std::string& path, std::ch
   add_key_functions(*database);
   add_fault_function(*database);
   database->execute_when_free("PRAGMA journal_mode = WAL");
-  // A kill of the process loses nothing that was committed; only a power cut may lose the last commits, and none of
-  // them damages the file.
+  // A kill of the process loses nothing that was committed. Only a power cut may lose the last commits. Neither damages
+  // the file.
   database->execute("PRAGMA synchronous = NORMAL");
   database->execute("PRAGMA foreign_keys = ON");
   if (version < current_version) migrate(*database, path);
@@ -128,7 +133,7 @@ std::unique_ptr<sqlite::Database> open_database(const std::string& path, std::ch
 
 namespace {
 
-/// The version; nothing is checked but that it is a store.
+/// Opens an existing store for reading and sets `version`. Checks only that the file is a store.
 std::unique_ptr<sqlite::Database> open_existing(const std::string& path, std::int64_t& version) {
   check_file(path);
   std::error_code error;

@@ -15,7 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Makes a file that was not there; "" where none can be made.
+/// Creates a file that did not exist, and returns its name: `wanted`, or that with -2, -3, … Returns "" if no file can
+/// be created.
 std::string make_new(const fs::path& wanted) {
   for (int number = 1;; ++number) {
     std::string name = wanted.string() + (number == 1 ? "" : fmt::format("-{}", number));
@@ -32,7 +33,8 @@ void remove_store(const std::string& file) {
   for (const char* end : {"", "-wal", "-shm", "-journal"}) unlink((file + end).c_str());
 }
 
-/// Whether it is whole: no damaged page, no row that belongs to nothing, and all trials that `own` has.
+/// Returns true if the copy is complete: no page is damaged, no row lacks the row to which it refers, and all runs and
+/// trials of `own` are there.
 bool is_sound(sqlite::Database& copy, sqlite::Database& own) {
   if (copy.integer("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'") != 1) return false;
   if (copy.integer("SELECT count(*) FROM pragma_foreign_key_check") != 0) return false;
@@ -42,7 +44,7 @@ bool is_sound(sqlite::Database& copy, sqlite::Database& own) {
       copy, "SELECT count(t.id) FROM run r LEFT JOIN trial t ON t.run = r.id WHERE r.id = ? AND r.started = ?");
   while (runs.step()) {
     const std::string started = runs.text(1);
-    // One more may be on its way.
+    // One trial may be missing, because `own` gets it before the store does.
     if (!same.bind(1, runs.integer(0)).bind(2, started).step() || same.integer(0) + 1 < runs.integer(2)) return false;
     same.step();
   }
@@ -55,7 +57,7 @@ bool copy_whole(const sqlite::Database& lost, sqlite::Database& own, const std::
     sqlite::copy_database(lost, copy);
     if (is_sound(copy, own)) return true;
   } catch (const Error&) {
-    // Pages are missing: what is known without them is saved.
+    // Pages are missing. The caller then saves the rows of `own`.
   }
   remove_store(file);
   return false;

@@ -13,8 +13,8 @@ struct Rescued {
   bool whole = false;  // it has the whole store; else only the rows of `own`
 };
 
-/// `lost`: the store's connection; nullptr if the store cannot be read through it. `own`: a store with the rows that
-/// the caller wrote. Throws Error(environment) if no file can be written.
+/// Saves a store in a new file. `lost`: the store's connection; nullptr if the store cannot be read through it. `own`:
+/// a store with the rows that the caller wrote. Throws Error(environment) if no file can be written.
 Rescued rescue(const sqlite::Database* lost, sqlite::Database& own, const std::string& path);
 
 }  // namespace deplo::measure

@@ -5,7 +5,7 @@
 namespace deplo::measure {
 namespace {
 
-// Never edited once released: append.
+// Released scripts are never edited. A new version appends one.
 constexpr std::array<std::string_view, 13> scripts = {R"sql(
 CREATE TABLE device (
   id           INTEGER PRIMARY KEY,

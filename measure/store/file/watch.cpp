@@ -31,7 +31,8 @@ std::int64_t big_endian(const unsigned char* at, int bytes) {
 /// SQLite writes 1 for 65,536.
 std::int64_t page_size(std::int64_t stored) { return stored == 1 ? 65'536 : stored; }
 
-// Through SQLite's own handles: to close another one would give its locks away (POSIX).
+// Returns SQLite's own handle of a file; null if there is none. The file is not opened again, because closing another
+// handle would release SQLite's locks (POSIX).
 sqlite3_file* file_of(const sqlite::Database& database, int which) {
   sqlite3_file* file = nullptr;
   sqlite3_file_control(database.handle(), "main", which, &file);
@@ -60,7 +61,7 @@ std::string StoreWatch::name(Part part) const {
   return database_.path() + (part == Part::log ? "-wal" : part == Part::index ? "-shm" : "");
 }
 
-/// Whether the file is gone from its place.
+/// Returns a loss if the file no longer has its name; else nullopt.
 std::optional<StoreLoss> StoreWatch::missing(Part part) const {
   const auto& opened = files_[static_cast<std::size_t>(part)];
   if (!opened) return std::nullopt;
@@ -73,7 +74,7 @@ std::optional<StoreLoss> StoreWatch::missing(Part part) const {
   return StoreLoss{std::move(what), true, part == Part::main && now};
 }
 
-/// Whether what is in the files cannot be what SQLite wrote.
+/// Returns a loss if the contents of the files cannot be what SQLite wrote; else nullopt.
 std::optional<StoreLoss> StoreWatch::damaged() {
   sqlite3_file* const main = file_of(database_, SQLITE_FCNTL_FILE_POINTER);
   if (main == nullptr) return std::nullopt;
@@ -95,7 +96,7 @@ std::optional<StoreLoss> StoreWatch::damaged() {
   if (!log || main->pMethods->iVersion < 2 || main->pMethods->xShmMap(main, 0, index_bytes, 0, &shared) != SQLITE_OK ||
       shared == nullptr)
     return std::nullopt;
-  std::uint16_t log_page = 0;  // in the order of this machine's bytes
+  std::uint16_t log_page = 0;  // in this machine's byte order
   std::uint32_t frames = 0;
   const auto* const index = static_cast<const char*>(const_cast<const void*>(shared));
   std::memcpy(&log_page, index + index_page_size_at, sizeof log_page);
@@ -103,14 +104,15 @@ std::optional<StoreLoss> StoreWatch::damaged() {
   const std::int64_t frame_bytes = page_size(log_page) + frame_header_bytes;
   const std::int64_t known = std::min(frames_, std::int64_t{frames});
   const bool is_short = log->st_size < log_header_bytes + frames * frame_bytes;
-  // What we write next goes behind the frames that are gone: then only the hole before it tells.
+  // Frames that this connection has written since then follow those that are gone, so only the hole before them shows
+  // the loss.
   if (frames > 0 && (is_short || is_hole(0) || (known > 0 && is_hole(log_header_bytes + (known - 1) * frame_bytes))))
     return StoreLoss{fmt::format("lost a part of {}, which was truncated", name(Part::log))};
   frames_ = frames;
   return std::nullopt;
 }
 
-/// Whether the log has zeros there, where a header or a frame begins by a number that is none.
+/// Returns true if the log has zeros at this offset, where a header or a frame begins with a number that is not zero.
 bool StoreWatch::is_hole(std::int64_t at) const {
   sqlite3_file* const log = file_of(database_, SQLITE_FCNTL_JOURNAL_POINTER);
   std::array<unsigned char, 4> number{};
@@ -118,13 +120,14 @@ bool StoreWatch::is_hole(std::int64_t at) const {
          big_endian(number.data(), number.size()) == 0;
 }
 
-/// What tells a run from all others, also of other stores; "" where there is none of that number.
+/// Returns a text that distinguishes the run `run_` from all other runs, also from those in other stores; "" if the
+/// database has no such run.
 std::string StoreWatch::identity_of_run(sqlite::Database& database) const {
   sqlite::Statement run(database, "SELECT host || ' ' || process || ' ' || started FROM run WHERE id = ?");
   return run.bind(1, run_).step() ? run.text(0) : "";
 }
 
-/// Whether the file itself, as of the last checkpoint, has our run.
+/// Returns true if the file itself, as of the last checkpoint, has the run of expect_run().
 bool StoreWatch::has_run() const {
   try {
     sqlite::Database file(database_.path(), sqlite::Access::sealed);
@@ -134,9 +137,9 @@ bool StoreWatch::has_run() const {
   }
 }
 
-/// Whether all of the store is in the file and the log together. A checkpoint that a reader cuts short writes the pages
-/// up to that reader's, but none that has a later version: until the next one the file may end early, or have pages
-/// that do not fit together.
+/// Returns true if the file and the log together have the whole store. The file alone may not: a checkpoint that a
+/// reader cuts short writes only pages up to the reader's version, and no page that has a later version. Until the next
+/// checkpoint, the file may end early or have pages that do not fit together.
 bool StoreWatch::is_whole() const {
   try {
     sqlite::Database store(database_.path(), sqlite::Access::read);
@@ -151,7 +154,7 @@ bool StoreWatch::is_whole() const {
 void StoreWatch::expect_run(std::int64_t id) {
   run_ = id;
   run_identity_ = identity_of_run(database_);
-  database_.try_execute("PRAGMA wal_checkpoint(PASSIVE)");  // else it may be in the log alone for long
+  database_.try_execute("PRAGMA wal_checkpoint(PASSIVE)");  // otherwise only the log may have the run for long
 }
 
 void StoreWatch::remove_log() const {
@@ -170,15 +173,15 @@ std::optional<StoreLoss> StoreWatch::look() {
     const auto now = status(name(Part::main));
     auto loss = damaged();
     if (!loss && now && !same_time(now->st_ctim, looked_at_)) {
-      // A checkpoint changes the file, ours or another process's; so does one who copies another store over it. Before
-      // the first checkpoint that no reader cuts short, our run is in the log alone.
+      // A checkpoint by this or another process changes the file, and so does copying another store over it. Before the
+      // first checkpoint that no reader cuts short, only the log has the expected run.
       if (run_ != 0 && !has_run() && !is_whole()) loss = StoreLoss{"was overwritten", false, true};
       if (!loss) looked_at_ = now->st_ctim;
     }
     if (!loss) break;
-    if (auto gone = missing(Part::main)) return gone;  // since: another file was read by its name
+    if (auto gone = missing(Part::main)) return gone;  // meanwhile: then another file was read by this name
     if (steady_clock::now() > end) return loss;
-    std::this_thread::sleep_for(milliseconds(20));  // in the middle of a checkpoint all of this may look so
+    std::this_thread::sleep_for(milliseconds(20));  // during a checkpoint, sound files may look damaged
   }
   for (const Part part : {Part::log, Part::index})
     if (auto loss = missing(part)) return loss;

@@ -24,8 +24,8 @@ class StoreWatch {
  public:
   explicit StoreWatch(sqlite::Database&);
 
-  /// Checks the files. nullopt: nothing was lost. Takes about 10 µs, but up to a second if something looks wrong that
-  /// another process's checkpoint could explain.
+  /// Checks the files. Returns nullopt if nothing was lost. Takes about 10 µs, but up to a second if something looks
+  /// wrong that another process's checkpoint could explain.
   std::optional<StoreLoss> look();
   /// From now on, expects this run in the store. A store without it is another store with the same name.
   void expect_run(std::int64_t id);
@@ -43,7 +43,7 @@ class StoreWatch {
   bool is_whole() const;
 
   sqlite::Database& database_;
-  std::array<std::optional<struct stat>, 3> files_;  // when they were opened; nullopt: the file did not exist
+  std::array<std::optional<struct stat>, 3> files_;  // as they were when opened; nullopt: the file did not exist
   timespec looked_at_{};                             // the file's latest known time of change
   std::int64_t short_size_ = -1;                     // size of a file that was too short, but whole with its log
   std::int64_t frames_ = 0;                          // number of frames in the log at the last look

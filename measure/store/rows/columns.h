@@ -1,6 +1,6 @@
-// Private to measure/store. The columns of a table are listed once, by a function list_…(record, column). It calls
-// column("name", member), or column("name", member, known). A member that is not known is stored as NULL, and NULL
-// reads as the member's default. `column` is one of the classes below, which name columns, bind them and read them.
+// Private to measure/store. The columns of a table are listed once, by a function list_…(record, column), which calls
+// column("name", member) or column("name", member, known). A member that is not known is stored as NULL, and NULL reads
+// as the member's default. `column` is one of the classes below, which name, bind and read columns.
 #pragma once
 #include <concepts>
 #include <cstdint>
@@ -15,11 +15,11 @@
 
 namespace deplo::measure {
 
-/// A JSON array. Values that JSON cannot express as numbers (an implausible NaN) become null.
+/// Returns the samples as a JSON array. Values that JSON cannot express as numbers (an implausible NaN) become null.
 std::string print_samples(const std::vector<double>& samples);
 std::vector<double> parse_samples(std::string_view text);
 
-/// "t.run, t.ordinal"
+/// Collects the names of columns: "t.run, t.ordinal".
 class ColumnNames {
  public:
   /// `table`: the name of the table in the query, or "".
@@ -29,14 +29,14 @@ class ColumnNames {
     marks_ += marks_.empty() ? "?" : ", ?";
   }
   const std::string& text() const { return text_; }
-  /// "INSERT INTO … VALUES (?, ?)"
+  /// Returns "INSERT INTO table (…) VALUES (?, ?)".
   std::string insert_into(std::string_view table) const;
 
  private:
   std::string prefix_, text_, marks_;
 };
 
-/// Binds members to a statement's parameters, from the first on. The members and this object must live until the
+/// Binds members to a statement's parameters, starting with the first. The members and this object must live until the
 /// statement is done.
 class ColumnBinder {
  public:
@@ -72,7 +72,7 @@ class ColumnReader {
     if (!row_.is_null(column_)) read(member);
     ++column_;
   }
-  /// The column after the last one that was read.
+  /// Returns the index of the column after the last one that was read.
   int next() const { return column_; }
 
  private:

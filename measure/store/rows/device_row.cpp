@@ -24,7 +24,7 @@ DeviceInfo read_device(const sqlite::Statement& row, int first) {
   return info;
 }
 
-// An architecture that an earlier version did not name is named now: schedules may depend on it.
+// If an earlier version stored the device without an architecture, adds it now, because schedules may depend on it.
 void insert_device(sqlite::Database& database, const DeviceInfo& info) {
   sqlite::Statement insert(database, device_names("").insert_into("device") +
                                          " ON CONFLICT (backend, name, vendor, driver, platform, units) DO UPDATE SET "

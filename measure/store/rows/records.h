@@ -14,7 +14,7 @@ namespace deplo::measure {
 
 struct RunRecord {
   std::int64_t device = 0;
-  std::string revision;  // of deplo: the commit it was built from, or its version
+  std::string revision;  // of deplo: the commit from which it was built, or its version
   std::string config;    // the experiment's text
   std::string searcher;
   std::uint64_t seed = 0;
@@ -39,7 +39,7 @@ struct TrialRecord {
   std::int64_t ordinal = 0;  // order within the run
   std::int64_t kernel = 0;
   std::string trail;
-  std::string digest;  // of the source text, because another version may emit other source for the same trail
+  std::string digest;  // of the source text; another version of deplo may emit other source for the same trail
   Status status = Status::invalid;
   std::string message;
   double build_ms = 0;  // including Timing::first_launch_ms
@@ -49,8 +49,8 @@ struct TrialRecord {
   Resources resources = {};
   /// The number of decisions that differ from the heuristic's; 0: the heuristic's own schedule; -1: not known.
   std::int64_t changes = -1;
-  std::string proof = {};  // print(ir::ProofVerdict); "": it was not tried
-  /// print(ir::Fingerprint), of the outputs and of one of their rows; "": not computed.
+  std::string proof = {};  // print(ir::ProofVerdict); "": no proof was tried
+  /// print(ir::Fingerprint) of the outputs, and of one of their rows; "": not computed.
   std::string fingerprint = {}, row_fingerprint = {};
   std::string created = {};
   std::int64_t id = 0;
@@ -58,7 +58,7 @@ struct TrialRecord {
 
 /// The result of Store::claim().
 struct Claim {
-  std::int64_t running = 0;         // as from Store::begin(); 0: another run has the candidate
+  std::int64_t running = 0;         // the id, as from Store::begin(); 0: another run has the candidate
   std::optional<TrialRecord> done;  // the trial of another run, if it is done
 };
 
@@ -97,31 +97,31 @@ struct SearchRecord {
 struct GraphRecord {
   std::int64_t run = 0;
   std::string key;           // identifies the graph (engine/compile/graph_choice.h)
-  std::string name;          // in its experiment
+  std::string name;          // the graph's name in the experiment
   std::string trail;         // the decisions of fusion
-  std::string digest;        // of the kernels to which they led
+  std::string digest;        // of the kernels to which these decisions led
   double heuristic_us = 0;   // the sum of the best times of the kernels that the heuristic chooses
   double median_us = 0;      // the same sum for the kernels of `trail`
-  std::string created = {};  // the store sets it, and `id`
+  std::string created = {};  // set by the store, like `id`
   std::int64_t id = 0;
 };
 
 /// The few schedules that a run kept for a family of shapes, and the rule that chooses among them.
 struct FamilyRecord {
   std::int64_t run = 0;
-  KernelRecord kernel = {};   // one of the family: its name and text
+  KernelRecord kernel = {};   // one kernel of the family
   std::string key;            // identifies the family's form (engine/compile/dispatch.h)
-  std::string name;           // in its experiment
+  std::string name;           // the family's name in the experiment
   std::string rule;           // JSON: print(engine::DispatchRule)
-  std::string goal;           // "worst 0.05": which loss was asked for
-  double loss = 0;            // by the rule, on the family's own shapes
-  std::string pipeline = {};  // as in RunRecord; the store sets it, and the next two
+  std::string goal;           // the loss that was asked for: "worst 0.05"
+  double loss = 0;            // the rule's loss on the family's own shapes
+  std::string pipeline = {};  // as in RunRecord; set by the store, like the next two
   std::string created = {};
   std::int64_t id = 0;
 };
 
 /// The knowledge about a schedule before it is measured: its evidence (measure/store/evidence.h), and the number of its
-/// failures whose reason may have been the machine (transient() in measure/store/retry.h).
+/// failures that the machine may have caused (transient() in measure/store/retry.h).
 struct KnownTrial {
   TrialRecord trial;
   std::int64_t transient_failures = 0;
@@ -132,7 +132,7 @@ struct BaselineRecord {
   std::int64_t run = 0, kernel = 0;
   std::string library, version;  // "onednn", "2.7.2"
   std::string precision;         // "fp32", "tf32"
-  std::int64_t threads = 0;      // threads of the host; 0: it has none of its own
+  std::int64_t threads = 0;      // threads on the host; 0: the library has none of its own
   Status status = Status::ok;
   std::string message = {};
   double median_us = 0;  // if the status is ok

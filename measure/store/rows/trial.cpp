@@ -7,7 +7,7 @@
 namespace deplo::measure {
 namespace {
 
-/// What the store gives a trial.
+/// Lists the columns that the store sets.
 template <class Trial, class Column>
 void list_given(Trial& trial, Column& column) {
   column("created", trial.created);

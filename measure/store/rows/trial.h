@@ -9,7 +9,7 @@
 
 namespace deplo::measure {
 
-/// The columns that identify a trial. The table `running` has only these.
+/// Lists the columns that identify a trial. The table `running` has only these.
 template <class Trial, class Column>
 void list_key(Trial& trial, Column& column) {
   column("run", trial.run);
@@ -21,8 +21,8 @@ void list_key(Trial& trial, Column& column) {
   column("stage", trial.stage);
 }
 
-/// All columns except those that the store sets. A new column needs a line here or in measure/fields.h, and a migration
-/// (file/schema.cpp).
+/// Lists all columns except those that the store sets. A new column needs a line here or in measure/fields.h, and a
+/// migration (file/schema.cpp).
 template <class Trial, class Column>
 void list_trial(Trial& trial, Column& column) {
   list_key(trial, column);
@@ -37,7 +37,7 @@ void list_trial(Trial& trial, Column& column) {
   column("row_fingerprint", trial.row_fingerprint);
 }
 
-/// SQL for the tolerance of a trial `t`. The protocol's text contains it if it is not the usual one.
+/// SQL for the tolerance of a trial `t`. The protocol's text contains the tolerance only if it is not the default.
 inline constexpr std::string_view tolerance_column =
     "CASE instr(t.protocol, ' tolerance=') WHEN 0 THEN 1e-4 ELSE CAST(substr(t.protocol, instr(t.protocol, "
     "' tolerance=') + 11) AS REAL) END";
@@ -46,7 +46,7 @@ std::string insert_trial();
 std::string insert_running();
 void run_insert(sqlite::Statement&, const TrialRecord&);
 
-/// The columns of a trial `t`, in the order of read_trial().
+/// Returns the columns of a trial `t` as SQL, in the order of read_trial().
 std::string trial_columns();
 TrialRecord read_trial(const sqlite::Statement& row);
 

@@ -16,8 +16,8 @@ struct Rule {
   std::string_view broken;  // a condition that no sound row meets
 };
 
-// Of trials that are ok fault_of() (soundness.h) has the rest.
-// @samples: as rows. Text that is no JSON is a fault of its own, and no error of every query that looks into it.
+// fault_of() (soundness.h) has more rules for trials with the status ok. expand() replaces `@samples` by the samples as
+// rows. Text that is not JSON has no rows, so that queries do not fail: a rule of its own reports it.
 constexpr std::array rules{
     Rule{"a warm time that is not a positive number", "trial", "warm_us <= 0 OR warm_us > 1e300"},
     Rule{"an energy that is not a positive number", "trial", "energy_mj <= 0 OR energy_mj > 1e300"},
@@ -57,7 +57,7 @@ void add(sqlite::Rows& found, std::string_view fault, std::string_view table, st
   if (count > 0) found.rows.push_back({std::string(fault), std::string(table), count, std::move(example)});
 }
 
-/// False: the file itself is damaged.
+/// Returns false and adds a row to `found` if the file itself is damaged.
 bool check_file(sqlite::Database& database, sqlite::Rows& found) {
   const sqlite::Rows pages = query(database, "PRAGMA integrity_check(100)");
   if (pages.rows.size() == 1 && pages.rows[0][0] == sqlite::Cell("ok")) return true;
@@ -108,7 +108,7 @@ void check_kernel_keys(sqlite::Database& database, sqlite::Rows& found) {
 
 sqlite::Rows check_store(sqlite::Database& database) {
   sqlite::Rows found{{"fault", "table", "rows", "example"}, {}};
-  database.limit_statements({});  // takes as long as there are pages
+  database.limit_statements({});  // no limit: the time depends on the number of pages
   if (!check_file(database, found)) return found;
   check_references(database, found);
   check_statuses(database, found);

@@ -4,9 +4,9 @@
 
 namespace deplo::measure::upkeep {
 
-/// A row for each kind of fault in the store: the fault, the number of rows with it, and an example. Empty: the store
-/// is sound. The connection needs the functions of measure/store/kernel_keys.h. Throws Error if the file is too damaged
-/// to be read.
+/// Returns a row for each kind of fault in the store: the fault, the table, the number of rows with the fault, and an
+/// example. Empty if the store is sound. The connection needs the functions of measure/store/kernel_keys.h. Throws
+/// Error if the file is too damaged to be read.
 sqlite::Rows check_store(sqlite::Database&);
 
 }  // namespace deplo::measure::upkeep

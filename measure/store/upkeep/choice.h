@@ -9,19 +9,20 @@
 
 namespace deplo::measure::upkeep {
 
-/// The ids that a filter of the command line selects (core/text/select_names.h; "" selects all), as a JSON array for
-/// `IN (SELECT value FROM json_each(?1))`. Throws Error with the existing names if the filter selects none.
+/// Return the ids that a filter of the command line selects (core/text/select_names.h; "" selects all), as a JSON array
+/// for `IN (SELECT value FROM json_each(?1))`. Throw Error with the existing names if the filter selects none.
 std::string chosen_kernels(sqlite::Database&, const std::string& filter);
 std::string chosen_devices(sqlite::Database&, const std::string& filter);
-/// ?1 to ?4 of a query: the chosen kernels, the chosen devices, the status and the limit.
+/// Returns ?1 to ?4 of a query: the chosen kernels, the chosen devices, the status and the limit.
 std::array<sqlite::Cell, 4> parameters(sqlite::Database&, const Filter&);
 /// SQL: kernel `k` and device `d` are chosen.
 inline constexpr std::string_view is_chosen =
     "k.id IN (SELECT value FROM json_each(?1)) AND d.id IN (SELECT value FROM json_each(?2)) ";
 
-/// SQL: trial `t` was checked at least as strictly as usual. A result that passed only a laxer check cannot be a best.
+/// Returns SQL for: trial `t` was checked with the default tolerance or a smaller one. A result that passed only a
+/// laxer check cannot be a best.
 std::string usual_tolerance();
-/// SQL "WITH … " for a table `ranked` with the evidence of each valid schedule, its `device` and its `place`
+/// Returns SQL "WITH … " for a table `ranked` with the evidence of each valid schedule, its `device` and its `place`
 /// (evidence.h). The ranking is that of Store::best() with the default tolerance.
 std::string ranked();
 

@@ -88,7 +88,7 @@ class PackMaker {
                                  .created = rows.text(10)}});
   }
 
-  /// The index of a device in the pack, which gets it when it is first asked for.
+  /// Returns the index of a device in the pack. The first call for a device adds it to the pack.
   std::size_t number_of(std::int64_t id) {
     const auto [found, fresh] = numbers_.emplace(id, pack_.devices.size());
     if (fresh) {

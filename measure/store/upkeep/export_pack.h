@@ -1,4 +1,4 @@
-// Makes a pack (measure/store/pack.h) of a store.
+// Makes a pack (measure/store/pack.h) from a store.
 #pragma once
 #include "measure/store/pack.h"
 #include "measure/store/upkeep/report.h"

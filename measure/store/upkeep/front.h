@@ -11,14 +11,15 @@
 
 namespace deplo::measure::upkeep {
 
-/// By the objectives of the latest search of the kernel on the device. nullopt: the time alone, or there was no search.
+/// Returns the front for the objectives of the latest search of the kernel on the device; nullopt if its objective was
+/// the time alone, or if there was no search.
 std::optional<Front> stored_front(sqlite::Database&, std::int64_t kernel, std::int64_t device);
-/// For each row of best_schedules().
+/// Returns the stored_front() for each row of best_schedules().
 std::vector<std::optional<Front>> stored_fronts(sqlite::Database&, const Filter&);
 
-/// The columns are the objectives by name, stage, digest and trail.
+/// Returns the front as a table. Its columns are the objectives by name, stage, digest and trail.
 sqlite::Rows rows_of(const Front&);
-/// "front of matmul: 3 of 40 valid configurations; time in µs, code_size in bytes"
+/// Returns a text such as "front of matmul: 3 of 40 valid configurations; time in µs, code_size in bytes".
 std::string heading(const std::string& kernel, const Front&);
 
 }  // namespace deplo::measure::upkeep

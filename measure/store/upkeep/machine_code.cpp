@@ -9,7 +9,7 @@
 namespace deplo::measure::upkeep {
 namespace {
 
-/// Of `ranked`: machine code that can be made without the device it ran on.
+/// Returns an SQL condition for rows of `ranked` whose machine code can be made without the device on which it ran.
 std::string chosen_trials(Chosen chosen) {
   return fmt::format("d.backend = 'cuda' AND b.binary_digest <> '' AND {}AND ?3 = ?3{} ", is_chosen,
                      chosen == Chosen::best ? " AND b.place = 1" : "");

@@ -1,5 +1,4 @@
-// Tables are merged as the schema describes them: by their columns, their foreign keys and what is UNIQUE, parents
-// first.
+// Merges tables as the schema describes them: by their columns, foreign keys and UNIQUE columns, parents first.
 #include "measure/store/upkeep/merge.h"
 
 #include <fmt/format.h>
@@ -24,10 +23,10 @@ namespace {
 
 struct Table {
   std::string name;
-  std::vector<std::string> columns;               // all but the id, which means nothing in another store
+  std::vector<std::string> columns;               // all except the id, which means nothing in another store
   std::map<std::string, std::string> references;  // column → the table whose ids it holds
-  std::vector<std::string> identity;              // what is UNIQUE; empty: all columns
-  bool has_time = false;                          // a row is a fact of that moment: `created`
+  std::vector<std::string> identity;              // the UNIQUE columns; empty: all columns
+  bool has_time = false;                          // has a column `created`: a row is a fact of that time
   bool is_referenced = false;
 };
 
@@ -57,7 +56,8 @@ Table describe(sqlite::Database& database, const std::string& name) {
   return table;
 }
 
-/// Each behind those that it refers to. Throws Error, which names the store, where there is no such order.
+/// Returns the tables, each after the tables to which it refers. Throws Error, which names the store, if there is no
+/// such order.
 std::vector<Table> tables_of(sqlite::Database& database, const std::string& store) {
   std::vector<Table> waiting, sorted;
   for (const std::string& name :
@@ -104,7 +104,7 @@ class Merge {
     return database_.integer(fmt::format("SELECT count(*) FROM {}.\"{}\"", schema, table.name));
   }
 
-  /// A column of the source's row `s`, with ids as they are here.
+  /// Returns SQL for a column of the source's row `s`. Ids are translated to those of `main`.
   static std::string translated(const Table& table, const std::string& column) {
     const auto parent = table.references.find(column);
     if (parent == table.references.end()) return fmt::format("s.\"{}\"", column);
@@ -117,7 +117,8 @@ class Merge {
     return text;
   }
 
-  /// Rows that mean the same thing are one; of what else they say the larger value stays, whoever comes first.
+  /// Adds rows to a table with UNIQUE columns. Rows with the same identity become one row. Of each other column the
+  /// larger value is kept, in whatever order the rows come.
   void unite(const Table& table) {
     std::string larger;
     for (const std::string& column : table.columns)
@@ -131,9 +132,9 @@ class Merge {
                     larger.empty() ? "NOTHING" : "UPDATE SET " + larger));
   }
 
-  /// Rows of the source that are not here, each once.
+  /// Adds the rows of the source that `main` does not have, each once.
   void add_facts(const Table& table) {
-    std::string related;  // no other row can be equal to one of the source
+    std::string related;  // selects the rows of `main` that may be equal to rows of the source
     for (const auto& [column, parent] : table.references)
       related += fmt::format("{}\"{}\" IN (SELECT new FROM temp.\"{}_ids\")", related.empty() ? " WHERE " : " AND ",
                              column, parent);
@@ -150,7 +151,8 @@ class Merge {
     database_.execute("DROP TABLE temp.added");
   }
 
-  /// Rows here that are later than the first new one are added again behind it: the latest has the largest id.
+  /// Removes the rows of `main` that are later than the first new row, to add them again after it: the latest row must
+  /// have the largest id.
   void take_later(const Table& table) {
     const std::string later = "created > (SELECT min(created) FROM temp.added)";
     database_.execute(fmt::format("CREATE TEMP TABLE later AS SELECT {1}, id AS position FROM main.\"{0}\" WHERE {2}",
@@ -162,7 +164,7 @@ class Merge {
 
   void map_ids(const Table& table) {
     const std::vector<std::string>& identity = table.identity.empty() ? table.columns : table.identity;
-    std::string same;  // from the last column on: a run's time tells more than its device
+    std::string same;  // from the last column on, because a run's time is more selective than its device
     for (auto column = identity.rbegin(); column != identity.rend(); ++column)
       same += fmt::format("{}m.\"{}\" IS {}", same.empty() ? "" : " AND ", *column, translated(table, *column));
     database_.execute(
@@ -183,7 +185,7 @@ void check_source(sqlite::Database& source, const std::string& into, const std::
     throw Error(fmt::format("store {}: has rows that belong to nothing: see `deplo db check {}`", from, from));
 }
 
-/// Finds out what of a pack a store has.
+/// Finds out which rows of a pack a store already has.
 class KnownRows {
  public:
   KnownRows(sqlite::Database& database, const Pack& pack) : database_(database) {
@@ -205,7 +207,7 @@ class KnownRows {
     if (!device) return false;
     row.bind(1, *device).bind(2, values[0]).bind(3, values[1]).bind(4, values[2]);
     const bool found = row.step() && row.integer(0) > 0;
-    while (row.step()) {  // done: the statement is free for the next
+    while (row.step()) {  // ends the statement, so that it can run again
     }
     return found;
   }
@@ -223,7 +225,7 @@ class KnownRows {
                             "AND f.rule = ? AND f.created = ?"};
 };
 
-/// Through a store in a file, as only files can be attached.
+/// Merges a pack by a store in a temporary file, because only files can be attached.
 std::vector<MergedTable> merge_pack(const std::string& into, const std::string& from) {
   Pack pack = parse_pack(read_file(from), from);
   {
@@ -255,7 +257,7 @@ std::vector<MergedTable> merge_store(const std::string& into, const std::string&
     const std::string uri = sqlite::read_only_uri(from);
     attach.bind(1, uri).step();
   }
-  database->limit_statements({});  // takes as long as there are rows
+  database->limit_statements({});  // no limit: the time depends on the number of rows
   sqlite::Transaction transaction(*database);
   Merge merge(*database);
   std::vector<MergedTable> merged;

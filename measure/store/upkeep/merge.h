@@ -12,12 +12,12 @@ struct MergedTable {
 };
 
 /// Adds the rows of `from` that `into` does not have (`into` is created if it does not exist). Rows are not changed:
-/// runs keep their host, revision, configuration and time. Two rows are the same if all their columns are equal;
-/// devices and kernels are the same if their identifying columns are equal, and of their other columns the larger value
-/// is kept. So merging twice adds nothing, and the order of merges does not matter. Trials are in the order of their
-/// times, whatever store they came from, because the latest trial of a schedule counts. Rows of `running` are not
-/// merged. Both stores must have the current version. `from` may be a pack: the rows that it was made of are the same.
-/// Adds all rows or none; throws Error.
+/// runs keep their host, revision, configuration and time. Two rows are the same if all their columns are equal.
+/// Devices and kernels are the same if their identifying columns are equal; of each other column the larger value is
+/// kept. So merging twice adds nothing, and the order of merges does not matter. Trials are sorted by the time at which
+/// they were created, whatever store they came from, because the latest trial of a schedule counts. Rows of `running`
+/// are not merged. Both stores must have the current version. `from` may be a pack; its rows are the same as the rows
+/// from which it was made. Adds all rows or none; throws Error.
 std::vector<MergedTable> merge_store(const std::string& into, const std::string& from);
 
 }  // namespace deplo::measure::upkeep

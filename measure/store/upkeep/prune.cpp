@@ -10,7 +10,7 @@
 namespace deplo::measure::upkeep {
 namespace {
 
-/// `stale`: trials whose schedule has become another source since.
+/// Returns SQL "WITH … " for a table `stale`: trials whose schedule now has another source.
 std::string with_stale() {
   std::string kept;
   for (int i = 0; i <= static_cast<int>(Status::timeout); ++i)
@@ -22,7 +22,7 @@ std::string with_stale() {
          kept + ")) ";
 }
 
-/// Tables whose rows belong to a run.
+/// Returns the tables whose rows belong to a run.
 std::vector<std::string> tables_of_runs(sqlite::Database& database) {
   const sqlite::Rows tables = query(database,
                                     "SELECT DISTINCT s.name FROM sqlite_schema s, pragma_foreign_key_list(s.name) f "
@@ -59,7 +59,7 @@ sqlite::Rows prunable(sqlite::Database& database) { return describe(database, em
 
 sqlite::Rows prune(sqlite::Database& database) {
   sqlite::Rows removed;
-  database.limit_statements({});  // takes as long as there are rows
+  database.limit_statements({});  // no limit: the time depends on the number of rows
   {
     sqlite::Transaction transaction(database);
     const std::vector<std::int64_t> runs = empty_runs(database);

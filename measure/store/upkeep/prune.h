@@ -11,7 +11,8 @@ namespace deplo::measure::upkeep {
 ///   because its source is the latest of its trail.
 /// - Runs without any other row that were started more than a day ago by a process that is gone.
 sqlite::Rows prunable(sqlite::Database&);
-/// Removes these rows in one transaction and frees their space. Returns what it removed, like prunable(). Throws Error.
+/// Removes the prunable() rows in one transaction and frees their space. Returns what it removed, like prunable().
+/// Throws Error.
 sqlite::Rows prune(sqlite::Database&);
 
 }  // namespace deplo::measure::upkeep

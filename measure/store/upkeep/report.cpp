@@ -21,8 +21,8 @@ namespace {
 constexpr std::string_view from_ranked =
     "FROM ranked b JOIN kernel k ON k.id = b.kernel JOIN device d ON d.id = b.device WHERE b.place = 1 ";
 
-/// Of kernel `k` on device `d`: whether the latest search, or an earlier one with its settings, was finished; NULL if
-/// there was none.
+/// SQL for kernel `k` on device `d`: 'finished' if the latest search, or another one with its settings, was finished,
+/// else 'unfinished'; NULL if there was no search.
 constexpr std::string_view search_state =
     "(SELECT iif(EXISTS (SELECT 1 FROM search e JOIN run q ON q.id = e.run WHERE e.kernel = s.kernel AND "
     "q.device = r.device AND e.settings = s.settings AND e.finished), 'finished', 'unfinished') FROM search s "
@@ -33,7 +33,7 @@ struct Best {
   std::string protocol;
 };
 
-/// By the kernel's key and what identifies the device.
+/// Returns the best schedules by the kernel's key and the columns that identify the device.
 std::map<std::vector<sqlite::Cell>, Best> bests(sqlite::Database& database) {
   const sqlite::Rows rows =
       query(database, fmt::format("{}SELECT k.key, d.backend, d.name, d.vendor, d.driver, d.platform, d.units, k.name, "
@@ -45,8 +45,9 @@ std::map<std::vector<sqlite::Cell>, Best> bests(sqlite::Database& database) {
   return found;
 }
 
-/// Moves the values of other objectives from the column median_us to `value`, beside the name of the `objective`. The
-/// rows have their protocol in the last column, which goes. Tables of times alone stay without the two columns.
+/// Moves the values of objectives other than time from the column median_us to a new column `value`, and puts their
+/// names in a new column `objective`. Tables that have only times do not get the two columns. Removes the last column,
+/// which has the rows' protocols.
 sqlite::Rows with_objectives(sqlite::Rows rows) {
   const auto protocol_of = [](const auto& row) -> const std::string& { return sqlite::text_of(row.back()); };
   const bool any =
@@ -163,7 +164,7 @@ std::vector<std::int64_t> ranked_trials(sqlite::Database& database, std::int64_t
   return ids;
 }
 
-// Values of another objective are told from times by their kernel's name: "gemm: GFLOP/s, higher is better".
+// If values are not times, the kernel's name is followed by their objective: "gemm: GFLOP/s, higher is better".
 sqlite::Rows compare_bests(sqlite::Database& a, sqlite::Database& b) {
   sqlite::Rows rows{{"kernel", "device", "a_us", "b_us", "speed_up", "schedule"}, {}};
   const auto name = [](const Best& best) -> sqlite::Cell {

@@ -10,41 +10,43 @@
 
 namespace deplo::measure::upkeep {
 
-/// The number of rows of each table.
+/// Returns the number of rows of each table.
 sqlite::Rows table_sizes(sqlite::Database&);
-/// A row for each device: its runs, kernels and trials, and their times.
+/// Returns a row for each device: its runs, kernels and trials, and their times.
 sqlite::Rows device_summaries(sqlite::Database&);
-/// The number of trials with each status.
+/// Returns the number of trials with each status.
 sqlite::Rows status_counts(sqlite::Database&);
 
-/// Limits a query to these names (measure/store/upkeep/choice.h); "": all. A name that selects nothing is an Error.
+/// Limits a query to these names (measure/store/upkeep/choice.h); "": all. A query throws Error if a name selects
+/// nothing.
 struct Filter {
   std::string kernel, device, status;
   std::int64_t limit = -1;  // number of rows; -1: no limit
 };
 
-/// The best schedule of each kernel and device, as Store::best() chooses it. If an imported kernel has an objective
-/// other than time (measure/store/objective.h), the columns `objective` and `value` have its value, also in
+/// Returns the best schedule of each kernel and device, as Store::best() chooses it. If an imported kernel has an
+/// objective other than time (measure/store/objective.h), the columns `objective` and `value` have its value, also in
 /// latest_trials().
 sqlite::Rows best_schedules(sqlite::Database&, const Filter&);
-/// The ids of the kernel and the device of each row of best_schedules().
+/// Returns the ids of the kernel and the device of each row of best_schedules().
 std::vector<std::pair<std::int64_t, std::int64_t>> best_ids(sqlite::Database&, const Filter&);
-/// The latest first.
+/// Returns the trials, the latest first.
 sqlite::Rows latest_trials(sqlite::Database&, const Filter&);
 sqlite::Rows kernel_summaries(sqlite::Database&, const Filter&);
-/// The latest rule of each family of shapes and device: columns family, device, goal, loss, created, pipeline and rule.
+/// Returns the latest rule of each family of shapes and device: columns family, device, goal, loss, created, pipeline
+/// and rule.
 sqlite::Rows family_rules(sqlite::Database&, const Filter&);
-/// Ids of valid trials of a kernel on a device, one of each schedule, in the ranking of Store::best().
+/// Returns the ids of valid trials of a kernel on a device, one for each schedule, in the ranking of Store::best().
 std::vector<std::int64_t> ranked_trials(sqlite::Database&, std::int64_t kernel, std::int64_t device);
-/// Columns id, library, status and median_us of Store::baselines(); fastest first.
+/// Returns the columns id, library, status and median_us of Store::baselines(), fastest first.
 sqlite::Rows library_times(sqlite::Database&, std::int64_t kernel, std::int64_t device);
-/// Failures, the most frequent first. Failures whose messages differ only in numbers share a row.
+/// Returns the failures, the most frequent first. Failures whose messages differ only in numbers share a row.
 sqlite::Rows failure_clusters(sqlite::Database&, const Filter&);
 /// Compares the best schedules of each kernel and device: their times, the speed-up of b over a, and whether the
 /// schedules are the same. If the objective is not time, its values are compared, and its name follows the kernel's.
 sqlite::Rows compare_bests(sqlite::Database& a, sqlite::Database& b);
 
-/// The text with `#` for each number and each word of hexadecimal digits.
+/// Returns the text with `#` in place of each number and each word of hexadecimal digits.
 std::string mask_numbers(std::string_view text);
 
 }  // namespace deplo::measure::upkeep
