@@ -62,7 +62,7 @@ class Arrays {
   virtual ~Arrays() = default;
   virtual void write(std::size_t buffer, const ir::Numbers& values) = 0;
   virtual ir::Numbers read(std::size_t buffer) = 0;
-  /// The elements' bytes as the device stores them, little endian.
+  /// Write and read the elements' bytes as the device stores them, little endian.
   virtual void write_bytes(std::size_t buffer, std::span<const std::uint8_t> bytes) = 0;
   virtual std::vector<std::uint8_t> read_bytes(std::size_t buffer) = 0;
   /// Sets every byte of the buffer to 0xFF (a NaN in floats, -1 in integers, 255 in bool).

@@ -15,11 +15,11 @@ namespace deplo::measure {
 /// nothing is kept.
 class DiskCache {
  public:
-  /// 1 GiB is about 50,000 cubins.
+  /// The default bound, 1 GiB, holds about 50,000 cubins.
   static constexpr std::uint64_t default_bytes = std::uint64_t{1} << 30;
   explicit DiskCache(std::filesystem::path folder, std::uint64_t most_bytes = default_bytes);
-  /// The user's cache: $XDG_CACHE_HOME/deplo or ~/.cache/deplo (XDG Base Directory Specification). If neither exists,
-  /// it keeps nothing.
+  /// Returns the user's cache: $XDG_CACHE_HOME/deplo or ~/.cache/deplo (XDG Base Directory Specification). If neither
+  /// is defined, it keeps nothing.
   static DiskCache& of_user();
 
   /// Returns the entry of `key`; nullopt if there is none. A key consists of letters, digits, '-' and '_'.

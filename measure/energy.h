@@ -11,7 +11,7 @@ class EnergyCounter {
   /// Returns the millijoules since a fixed moment. The value grows in steps. Fails with no_energy if the counter can no
   /// longer be read.
   virtual Result<double> millijoules() = 0;
-  /// The longest time between two steps, in microseconds.
+  /// Returns the longest time between two steps, in microseconds.
   virtual double step_us() const = 0;
 };
 

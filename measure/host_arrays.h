@@ -17,7 +17,7 @@ class HostArrays final : public Arrays {
   void poison(std::size_t buffer) override;
   void save(std::size_t buffer) override;
   std::unique_ptr<Arrays> view(std::span<const Place> places, const std::vector<ir::Buffer>& as) override;
-  std::optional<std::string> overrun() override { return std::nullopt; }  // these devices check every access
+  std::optional<std::string> overrun() override { return std::nullopt; }  // the devices themselves check accesses
 
   std::size_t count() const { return slots_.size(); }
   std::span<std::byte> bytes(std::size_t buffer) const { return slots_.at(buffer).bytes; }

@@ -23,7 +23,7 @@ struct Launch {
     bool is_parameter = false;  // the buffer is a parameter, too
   };
   std::vector<std::int64_t> blocks, threads;  // per dimension; one to three dimensions
-  std::vector<Scalar> scalars = {};           // by ascending position
+  std::vector<Scalar> scalars = {};           // sorted by position
   std::vector<Symbol> symbols = {};
   std::string options = {};  // additional compiler options, separated by blanks
 

@@ -41,7 +41,7 @@ class SimulatedDevice final : public Device {
   /// The counter steps every 100 ms of simulated time.
   EnergyCounter& energy() override;
 
-  /// Microseconds since the start.
+  /// Returns the simulated microseconds since the start.
   double now() const { return now_; }
 
  private:

@@ -62,7 +62,7 @@ class EnergyMeter {
   int steps_ = -1;        // -1: nothing was read; 0: one reading
 };
 
-/// How long a batch should take, in microseconds.
+/// Returns how long a batch should take, in microseconds.
 Result<double> batch_time(EnergyCounter& counter) {
   double reading_us = 0;
   for (int i = 0; i < 2; ++i) {  // the first reading may take longer than the next one

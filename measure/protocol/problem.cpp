@@ -22,8 +22,9 @@ std::size_t set_count(const ir::Program& loop, const DeviceInfo& device) {
 const ir::Program& fitting(const ir::Program& loop, const DeviceInfo& device) {
   double inputs = 0, all = 0, largest = 0;
   for (const ir::Buffer& buffer : loop.buffers) {
+    // An element of ir::Numbers takes at least 4 bytes.
     const double bytes = static_cast<double>(ir::span(buffer)) *
-                         std::max(static_cast<double>(ir::bytes(buffer.dtype)), double{sizeof(float)});  // ir::Numbers
+                         std::max(static_cast<double>(ir::bytes(buffer.dtype)), double{sizeof(float)});
     all += bytes;
     largest = std::max(largest, bytes);
     if (buffer.role == ir::Role::input) inputs += bytes;

@@ -20,7 +20,7 @@ struct Protocol {
   double slow_us = 200;                  // … and more than this; such a candidate is hopeless
   // Screening.
   int samples = 5;             // at most; the result is their median
-  double sample_us = 200;      // W: far above the clock's resolution
+  double sample_us = 200;      // W of screening: far above the clock's resolution
   double discard_stop = 1.5;   // screening ends if the discarded first sample is slower than this times the best …
   double early_stop = 1.10;    // … or if the fastest of the later samples is slower than this times the best
   double screen_clock = 0.75;  // a sample is repeated if its clock is below this share of the stage's median clock
@@ -29,7 +29,7 @@ struct Protocol {
   double finalist_margin = 1.03;          // … this times the best
   int rounds = 15, max_rounds = 45;       // `rounds` more while the leader is undecided
   double tie = 0.005;                     // relative differences below this do not matter
-  double confirm_sample_us = 1000;        // W
+  double confirm_sample_us = 1000;        // W of confirmation
   double confirm_clock = 0.97;            // like screen_clock
   int warm_samples = 5;                   // on one set of operands, after the last round
   // Screening and confirmation.

@@ -19,9 +19,9 @@ class ScreenRule {
   bool done() const { return stopped_ || samples_.size() >= static_cast<std::size_t>(protocol_.samples); }
   double value() const;
 
-  /// True if screening ended early because the candidate is slow.
+  /// Returns true if screening ended early because the candidate is slow.
   bool stopped() const { return stopped_; }
-  /// The samples without the discarded one, unless it was the only one.
+  /// Returns the samples without the discarded one, unless it was the only one.
   const std::vector<double>& samples() const { return samples_; }
 
  private:

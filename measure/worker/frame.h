@@ -17,9 +17,9 @@ enum class FrameType : std::uint16_t {
   confirm,  // to the worker: candidates to time against each other
   build,    // to a worker that compiles: one source
   cancel,   // to the worker: end the confirmation with the samples so far
-  answer,   // from the worker: the answer to the frame of that job
+  answer,   // from the worker: the answer to the request with the same job number
   launch,   // to a worker that launches kernels once: one launch (single_launch.h)
-  energy,   // to the worker: whether its device has an energy counter
+  energy,   // to the worker: the question whether its device has an energy counter
 };
 
 struct Frame {

@@ -50,7 +50,8 @@ struct Libraries {
   std::string none;  // Baselines::none: why a library is missing; "" if the task does not ask for libraries
 };
 
-/// Thrown if no candidate of a kernel can be measured because of the kernel, not the device. Other kernels can be.
+/// Thrown if no candidate of a kernel can be measured because of the kernel, not the device. Other kernels can still be
+/// measured.
 class Untunable : public Error {
  public:
   using Error::Error;

@@ -10,7 +10,7 @@
 
 namespace deplo::measure::worker {
 
-/// A file without a name. The child opens it by path(), which has this process's id and the descriptor.
+/// A file without a name. The child opens it by path(), which contains this process's id and the descriptor.
 class SharedFile {
  public:
   /// Throws Error(environment).

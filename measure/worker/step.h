@@ -30,7 +30,7 @@ class StepPage {
   StepPage& operator=(StepPage&&) = delete;
 
   void enter(Step step, std::size_t candidate = 0);
-  /// Reads whatever the writer left there. A step that does not exist reads as idle.
+  /// Returns what the writer left in the page. A step that does not exist reads as idle.
   Now read() const;
   int descriptor() const { return descriptor_; }  // -1 after attach()
 

@@ -14,7 +14,7 @@ namespace deplo::measure {
 
 /// What happened to the files.
 struct StoreLoss {
-  std::string what;         // "was deleted"
+  std::string what;         // a text such as "was deleted"
   bool readable = false;    // the connection can still read the whole store, from files without a name
   bool other_file = false;  // another file has taken the store's name
 };

@@ -66,7 +66,7 @@ struct Claim {
 struct FaultyTrial {
   std::int64_t id = 0;
   double median_us = 0;
-  std::string fault;  // measure/store/soundness.h
+  std::string fault;  // by fault_of() (measure/store/soundness.h)
 };
 
 struct StoredSchedule {
@@ -81,7 +81,7 @@ struct TimedKernel {
   std::string schedule_key, exact_key;
   std::int64_t device = 0;
   DeviceInfo info;
-  std::string revision;  // of the deplo that measured it last
+  std::string revision;  // of the deplo that measured the kernel last
 };
 
 /// How the search of a run ended for a kernel.
@@ -135,12 +135,12 @@ struct BaselineRecord {
   std::int64_t threads = 0;      // threads on the host; 0: the library has none of its own
   Status status = Status::ok;
   std::string message = {};
-  double median_us = 0;  // if the status is ok
+  double median_us = 0;  // only if the status is ok
   std::vector<double> samples = {};
   double warm_us = 0;  // 0: not measured
   std::string protocol;
   std::int64_t batch = 0, sets = 0;  // as in Timing; 0: not known
-  std::string created = {};          // "": now
+  std::string created = {};          // "": append() sets the current time
 };
 
 }  // namespace deplo::measure
