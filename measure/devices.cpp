@@ -86,11 +86,11 @@ DeviceInfo find_device(std::string_view name) {
   const std::string numbered = std::string(name) + (name == "cuda" || name == "opencl" ? ":0" : "");
   for (auto& [id, info] : list_devices())
     if (id == numbered) return std::move(info);
-  return open_device(name)->info();  // a PTX machine, which is not listed; else it throws what is missing
+  return open_device(name)->info();  // a PTX machine is not listed; for others this throws what is missing
 }
 
 Target target_of(const DeviceInfo& info) {
-  if (info.units < 1 || info.max_threads < 1 || info.shared_bytes < 0)  // the store may be damaged
+  if (info.units < 1 || info.max_threads < 1 || info.shared_bytes < 0)  // it may come from a damaged store
     throw Error(fmt::format("device {}: expected units, threads a block and shared memory, found {}, {} and {} bytes",
                             info.name, info.units, info.max_threads, info.shared_bytes));
   if (info.backend == "cuda" || info.backend == "ptx") return cuda_target(info);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double no_limit = std::numeric_limits<double>::infinity();
 
-// Returns bytes from the line "MemAvailable:   23456 kB".
+// Returns the machine's available memory in bytes, from the line "MemAvailable:   23456 kB".
 double available_in_machine() {
   std::ifstream stream("/proc/meminfo");
   std::string key;

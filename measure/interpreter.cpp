@@ -41,7 +41,7 @@ double statement_count(const ir::Body& body) {
   return count;
 }
 
-/// Roughly the real time of one statement on a processor of 2.5 GHz, so that the protocol's time limits make sense.
+/// Roughly the real time of one statement on a processor of 2.5 GHz, so that the protocol's time budgets hold.
 constexpr double statement_us = 0.01;
 
 class InterpretedKernel final : public Executable {

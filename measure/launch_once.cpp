@@ -22,7 +22,7 @@ Result<double> launch_once(Device& device, const KernelCode& code, Contents& con
   if (const auto overrun = memory->overrun()) throw Error(*overrun);
   for (std::size_t i = 0; i < contents.size(); ++i) {
     if (contents[i].empty()) continue;
-    const std::vector<std::uint8_t> bytes = memory->read_bytes(i);  // whole elements, so there may be more
+    const std::vector<std::uint8_t> bytes = memory->read_bytes(i);  // whole elements, so maybe longer
     std::copy_n(bytes.begin(), contents[i].size(), contents[i].begin());
   }
   return time;

@@ -38,7 +38,7 @@ std::string prelude(Dialect dialect, const DeviceInfo& info) {
       "#define INDEX get_global_id(0)\n#define FMA fma\n#define W {1}\n#define ADD(s, v) s += v\n#define STORE(to, v) "
       "{2}\n",
       info.cpu ? "float16" : "float4", info.cpu ? fmt::format("float{}", register_lanes(info)) : "float",
-      info.cpu ? "__builtin_nontemporal_store(v, &to)" : "to = v");  // past the caches, like the rule stream_writes
+      info.cpu ? "__builtin_nontemporal_store(v, &to)" : "to = v");  // bypasses the caches, like stream_writes
 }
 
 ir::Buffer floats(std::string name, ir::Role role, std::int64_t count) {
@@ -82,7 +82,7 @@ struct Sweep {
   }
 };
 
-// The kernel that copies an array. Its buffers are the first two buffers of read().
+// Builds the kernel that copies an array. Its buffers are the first two buffers of read().
 Probe::Load copy(Device& device) {
   const Sweep sweep(device.info());
   return build(device, "deplo_copy",
@@ -91,8 +91,8 @@ Probe::Load copy(Device& device) {
                {sweep.blocks, Sweep::threads, 8 * static_cast<double>(sweep.elements)});
 }
 
-// The kernel that reads two arrays. Each thread sums 16 V of each array: neighbours on a CPU, else V that are a grid's
-// width apart.
+// Builds the kernel that reads two arrays. Each thread sums 16 V of each array: neighbours on a CPU, else V that are a
+// grid's width apart.
 Probe::Load read(Device& device) {
   constexpr std::int64_t each = 16;
   const Sweep sweep(device.info());
@@ -109,8 +109,8 @@ Probe::Load read(Device& device) {
                {blocks, Sweep::threads, 8 * static_cast<double>(sweep.elements)});
 }
 
-// The kernel of independent chains of multiply-adds. A multiply-add takes 4 cycles and two start per cycle, on CPUs and
-// GPUs, so 8 chains fill the units of a CPU. On a GPU, the other warps of a unit fill them, too.
+// Builds the kernel of independent chains of multiply-adds. A multiply-add takes 4 cycles and two start per cycle, on
+// CPUs and GPUs, so 8 chains fill the units of a CPU. On a GPU, the other warps of a unit fill them, too.
 Probe::Load multiply_add(Device& device) {
   constexpr int chains = 12;
   const DeviceInfo& info = device.info();

@@ -23,7 +23,7 @@ class Probe {
   rules::Ceilings ceilings() const { return rules::highest(known_, measured_); }
   /// Returns the highest of all measurements of this Probe.
   const rules::Ceilings& measured() const { return measured_; }
-  /// Measures again and returns this measurement. ceilings() never fall: other programs can make a device look slower
+  /// Measures again and returns this measurement. The ceilings never fall: other programs can make a device look slower
   /// than it is, but nothing makes it look faster.
   rules::Ceilings measure();
 

@@ -46,7 +46,7 @@ struct Launched {
 /// Launches a growing prefix of the grid until it is the whole grid, takes about full_run_ms, or is hopeless.
 Result<Launched> warm_up(FirstLaunches& first, const Grid& grid, const Protocol& protocol, double best_us) {
   constexpr std::int64_t probe_waves = 2;  // enough to see the throughput, a small part of a long run
-  constexpr double growth = 1.5;           // a prefix is long enough if it would grow by less
+  constexpr double growth = 1.5;           // a prefix is long enough if it would grow by less than this factor
   Launched launched{std::min(grid.blocks, probe_waves * grid.wave)};
   const double limit_us = protocol.full_run_ms * 1e3;
   for (;;) {

@@ -91,7 +91,7 @@ Rows query(Database& database, std::string_view sql, std::span<const Cell> param
 Rows select(Database& database, const std::string& sql) {
   constexpr const char* expected = "sql: expected one statement that only reads, such as SELECT, found ";
   sqlite3_set_authorizer(database.handle(), allow_reading, nullptr);
-  database.limit_statements({});  // no limit: the user wrote it, and can end it by Ctrl-C
+  database.limit_statements({});  // no limit: the statement is the user's, who can end it by Ctrl-C
   int code = SQLITE_OK;
   bool empty = false;
   const char* tail = behind_first(database.handle(), sql.c_str(), code, empty);

@@ -11,7 +11,7 @@
 namespace deplo::measure::upkeep {
 namespace {
 
-constexpr std::size_t least_hash = 8;  // hexadecimal digits in a row; one of them is 0 to 9, unlike in words
+constexpr std::size_t least_hash = 8;  // a hash has at least this many hexadecimal digits, one of them 0 to 9
 
 bool hexadecimal(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
 

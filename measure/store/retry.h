@@ -38,7 +38,7 @@ inline bool conclusive(Status status) {
 /// latest.
 inline bool worth_another_try(Status latest, std::int64_t failures) {
   if (uninformative(latest)) return true;
-  if (latest == Status::worker_lost) return failures < 2;  // only once: the tuner may have died of it, too
+  if (latest == Status::worker_lost) return failures < 2;  // one more try: the tuner may have died of it, too
   return transient(latest) && failures < 3;                // retried at most twice
 }
 

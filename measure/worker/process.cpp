@@ -25,7 +25,7 @@ namespace deplo::measure::worker {
 namespace {
 
 constexpr std::size_t kept_log_bytes = 4096;  // enough for an assertion and its stack
-constexpr std::size_t said_log_bytes = 400;   // the last of these bytes, for a failure's message
+constexpr std::size_t said_log_bytes = 400;   // the last of these bytes are in a failure's message
 constexpr std::size_t portion = std::size_t{64} << 10;
 // Portions that are read before the deadlines are checked again, because a child may write without end.
 constexpr int portions_at_a_time = 16;

@@ -37,7 +37,7 @@ class Tuner {
     setrlimit(RLIMIT_CORE, &none);  // core files of many crashes would fill the disk
     // If memory runs out, the system kills this process before the tuner.
     if (const int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC); score >= 0) {
-      if (write(score, "1000", 4) < 0) errno = 0;  // not permitted: it stays as likely as others
+      if (write(score, "1000", 4) < 0) errno = 0;  // not permitted, so the score stays
       close(score);
     }
   }
@@ -172,7 +172,7 @@ int serve_launches(pid_t parent, const std::function<std::unique_ptr<Device>()>&
   for (;;) {
     page.enter(Step::idle);
     const Frame frame = user.receive();
-    page.enter(Step::launch);  // with the build, a part of which PoCL does at the launch
+    page.enter(Step::launch);  // includes the build, which PoCL completes at the launch
     respond(user, frame, [&] {
       SingleLaunch task = decode_launch(frame.payload);
       return fmt::format("{}", run_launch(task, *device));

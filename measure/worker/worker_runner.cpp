@@ -12,7 +12,7 @@
 namespace deplo::measure::worker {
 namespace {
 
-constexpr int most_attempts = 3;  // to start a working worker, because the system may kill workers
+constexpr int most_attempts = 3;  // attempts to start a worker, because the system may kill one
 // Candidates in a batch: fifteen are built while one is measured. A searcher that gets its results sixteen candidates
 // late loses little (measurement.md trains and asks in such batches).
 constexpr std::size_t batch_built_ahead = 16;

@@ -28,7 +28,7 @@ std::int64_t big_endian(const unsigned char* at, int bytes) {
   return value;
 }
 
-/// SQLite writes 1 for 65,536.
+/// Returns the page size in bytes. SQLite stores 65,536 as 1.
 std::int64_t page_size(std::int64_t stored) { return stored == 1 ? 65'536 : stored; }
 
 // Returns SQLite's own handle of a file; null if there is none. The file is not opened again, because closing another
@@ -179,7 +179,7 @@ std::optional<StoreLoss> StoreWatch::look() {
       if (!loss) looked_at_ = now->st_ctim;
     }
     if (!loss) break;
-    if (auto gone = missing(Part::main)) return gone;  // meanwhile: then another file was read by this name
+    if (auto gone = missing(Part::main)) return gone;  // since then, so another file was read by its name
     if (steady_clock::now() > end) return loss;
     std::this_thread::sleep_for(milliseconds(20));  // during a checkpoint, sound files may look damaged
   }

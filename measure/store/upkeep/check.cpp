@@ -17,7 +17,7 @@ struct Rule {
 };
 
 // fault_of() (soundness.h) has more rules for trials with the status ok. expand() replaces `@samples` by the samples as
-// rows. Text that is not JSON has no rows, so that queries do not fail: a rule of its own reports it.
+// rows. Text that is not JSON has no rows, so that queries do not fail: a separate rule reports it.
 constexpr std::array rules{
     Rule{"a warm time that is not a positive number", "trial", "warm_us <= 0 OR warm_us > 1e300"},
     Rule{"an energy that is not a positive number", "trial", "energy_mj <= 0 OR energy_mj > 1e300"},
