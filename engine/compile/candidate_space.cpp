@@ -10,12 +10,12 @@
 namespace deplo::engine {
 namespace {
 
-/// The decisions of an opaque kernel.
+/// The decisions of an opaque kernel as a search space.
 class OpaqueSpace final : public CandidateSpace {
  public:
   OpaqueSpace(const OpaqueKernel& kernel, const Restrictions& restrictions)
       : kernel_(kernel), restrictions_(restrictions), root_(kernel.space().root()) {
-    // The whole space knows how many candidates are below an option.
+    // The unrestricted space knows how many candidates are below an option; a restricted one does not.
     if (!restrictions.empty()) root_ = restricted(root_, restrictions);
   }
 

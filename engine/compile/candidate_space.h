@@ -1,4 +1,4 @@
-// What is searched for a kernel: candidates that can be compiled.
+// The search space of a kernel: candidates that can be compiled.
 #pragma once
 #include <memory>
 
@@ -11,16 +11,19 @@ namespace deplo::engine {
 
 class CandidateSpace : public search::Space {
  public:
-  /// `candidate`: of this space. Throws Error if a user's kernel file cannot be launched this way.
+  /// Compiles a candidate of this space. Throws Error if a user's kernel file cannot be launched with it.
   virtual Compiled compile(const search::Position& candidate) const = 0;
-  /// The trail of the untuned kernel, whatever restrictions leave: that from which a trail's changes are counted.
+  /// Returns the trail of the untuned kernel, ignoring all restrictions. The changes in another trail are counted
+  /// against it.
   virtual Trail untuned() const = 0;
 };
 
-/// The schedules of a kernel of Loop IR (`opaque`: null), or the decisions of an opaque kernel. Both must outlive it.
+/// Returns the schedules of `loop`, or, if `opaque` is not null, the decisions of that opaque kernel. Both kernels must
+/// outlive the space.
 std::unique_ptr<CandidateSpace> candidate_space(const ir::Program& loop, const OpaqueKernel* opaque, const Target&,
                                                 const Restrictions&);
-/// The schedules of a kernel of Loop IR, or the decisions of an opaque kernel. The kernel must outlive it.
+/// Returns the schedules of a kernel of Loop IR, or the decisions of an opaque kernel, under the kernel's own
+/// restrictions and `of_all`. The kernel must outlive the space.
 std::unique_ptr<CandidateSpace> candidate_space(const KernelCase&, const Target&, const Restrictions& of_all);
 
 }  // namespace deplo::engine

@@ -1,4 +1,4 @@
-// The last step of a kernel: from a complete schedule to the source that a device builds.
+// The last step of compiling a kernel: from a complete schedule to the source that a device builds.
 #pragma once
 #include <string>
 
@@ -12,9 +12,9 @@ namespace deplo::engine {
 struct Compiled {
   Trail trail;
   measure::KernelCode code;  // Kernel IR, and the source that a device builds
-  std::string digest;        // of the source's text: identifies a schedule, whatever trail led to it
+  std::string digest;        // digest of the source's text: identifies a schedule, whatever trail led to it
 };
-/// The lowering must have no open fork.
+/// Compiles a complete schedule. The lowering must have no open fork.
 Compiled compile(const rules::Lowering&);
 
 }  // namespace deplo::engine

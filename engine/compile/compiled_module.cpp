@@ -6,8 +6,8 @@
 namespace deplo::engine {
 namespace {
 
-/// The names of `kernel`'s buffers in the order of the parameters of a schedule that was found for `equal`, a kernel
-/// that is equal to it but for names.
+/// Returns the names of `kernel`'s buffers in the order of the parameters of `schedule`. The schedule was found for
+/// `equal`, a kernel that differs from `kernel` in names only.
 std::vector<std::string> parameters(const ir::Program& kernel, const ir::Program& equal, const Schedule& schedule) {
   const auto own = corresponding_buffers(ir::canonical(kernel), ir::canonical(equal));
   std::vector<std::string> names;

@@ -1,4 +1,4 @@
-// A graph's compiled kernels, equal ones compiled once, and their launches.
+// The compiled kernels of a graph, and their launches. Equal kernels are compiled once.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -13,13 +13,13 @@ namespace deplo::engine {
 struct CompiledModule {
   struct Launch {
     std::size_t kernel = 0;            // index in `kernels`
-    std::vector<std::string> tensors;  // of the module, in the order of the parameters of the kernel's source
+    std::vector<std::string> tensors;  // the module's tensors, in the order of the parameters of the kernel's source
   };
   std::vector<Schedule> kernels;  // one for each distinct kernel, in the module's order
   std::vector<Launch> launches;   // one for each kernel of the module
 };
 
-/// `schedule_of` is called once for each distinct kernel.
+/// Compiles all kernels of the module. `schedule_of` is called once for each distinct kernel.
 CompiledModule compile(const ir::Module&, const std::function<Schedule(const ir::Program&)>& schedule_of);
 
 }  // namespace deplo::engine

@@ -21,15 +21,18 @@
 namespace deplo::engine {
 namespace {
 
-constexpr std::int64_t max_nodes = 1000;             // more than the shapes of a family need
-constexpr const char* heuristic_word = "heuristic";  // the empty trail, for which Config has no text
+constexpr std::int64_t max_nodes = 1000;  // more nodes than any family needs
+// stands for the empty trail, which Config cannot represent as text
+constexpr const char* heuristic_word = "heuristic";
 
-/// A text as pieces with numbers between them: one piece more than numbers. Digits of names belong to the pieces.
+/// A text as pieces with numbers between them. There is one more piece than numbers. Digits in names belong to the
+/// pieces.
 struct NumberedText {
   std::vector<std::string> pieces{""}, numbers;
 };
 
-/// The length of the number at the front: digits, perhaps with a fraction and an exponent. "0..64" begins with 0.
+/// Returns the length of the number at the front of `text`: digits, optionally with a fraction and an exponent. In
+/// "0..64" the number is 0.
 std::size_t number_length(std::string_view text) {
   const auto digits = [&](std::size_t at) {
     while (at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])) != 0) ++at;
@@ -74,7 +77,7 @@ Json json_of(const DispatchRule::Node& node) {
   return Json::object({{"extent", *node.extent}, {"below", node.below}, {"yes", node.yes}, {"no", node.no}});
 }
 
-/// Reads a rule, and checks that all indices lead somewhere and the nodes are a tree.
+/// Reads a rule. Checks that all indices are in range and that the nodes form a tree.
 class RuleReader {
  public:
   explicit RuleReader(const Config& config) : config_(config) { config.only({"extents", "schedules", "nodes"}); }
@@ -123,7 +126,7 @@ class RuleReader {
     return node;
   }
 
-  /// Each node but the root has one parent.
+  /// Checks that each node except the root has exactly one parent.
   void check_tree() const {
     std::vector<int> parents(rule_.nodes.size());
     for (const DispatchRule::Node& node : rule_.nodes)
@@ -145,7 +148,7 @@ std::string describe(const DispatchRule& rule, std::size_t at) {
                      nested ? fmt::format("({})", yes) : yes, describe(rule, node.no));
 }
 
-/// Adds the condition of each leaf below a node, which is reached by `path`.
+/// Adds the conditions of all leaves below node `at`. `path` is the condition of the node itself.
 void add_conditions(const DispatchRule& rule, std::size_t at, const std::string& path, std::vector<std::string>& to) {
   const DispatchRule::Node& node = rule.nodes[at];
   if (!node.extent) {

@@ -10,11 +10,12 @@
 namespace deplo::engine {
 namespace {
 
-/// Positions that are kept for the next path through them, because searchers walk thousands of paths from the root and
-/// some rules take milliseconds to decide. Below a kept position all positions are kept that the second path or a later
-/// one reaches. If there are too many, all are dropped, because a search moves on to other parts of its space.
+/// A cache of positions for later paths through them: searchers walk thousands of paths from the root, and some rules
+/// take milliseconds to decide. The root is cached. The first path through a cached position caches nothing below it;
+/// each later path caches the child that it reaches. If the cache is full, all positions are dropped, because a search
+/// moves on to other parts of its space.
 struct KeptPositions {
-  static constexpr std::size_t max_positions = 8000;  // of about ten kilobytes each
+  static constexpr std::size_t max_positions = 8000;  // about ten kilobytes each
   std::mutex mutex;
   std::size_t count = 0, generation = 0;
 
@@ -68,14 +69,14 @@ class KernelPosition : public search::Position {
   }
 
   rules::Lowering lowering_;
-  std::shared_ptr<const Restrictions> restrictions_;  // of the whole space
-  std::shared_ptr<KeptPositions> kept_;               // of the whole space; null: this position is not kept
-  // Guarded by the mutex of kept_.
-  mutable std::vector<search::PositionPtr> children_;  // by option; null: not kept
-  mutable std::size_t generation_ = 0;                 // of the children
-  mutable bool passed_ = false;                        // a path has gone on from here
-  std::optional<Fork> fork_;                           // what is left of the rule's
-  std::vector<std::size_t> options_;                   // their numbers there
+  std::shared_ptr<const Restrictions> restrictions_;  // shared by the whole space
+  std::shared_ptr<KeptPositions> kept_;               // shared by the whole space; null: this position is not cached
+  // The following members are guarded by the mutex of kept_.
+  mutable std::vector<search::PositionPtr> children_;  // by option; null: not cached
+  mutable std::size_t generation_ = 0;                 // generation of the children
+  mutable bool passed_ = false;                        // a path has gone through this position
+  std::optional<Fork> fork_;                           // the rule's fork, reduced to the allowed options
+  std::vector<std::size_t> options_;                   // indices of the allowed options in the rule's fork
 };
 
 }  // namespace
@@ -89,7 +90,8 @@ search::PositionPtr KernelSpace::find(const Trail& trail) const {
   Result<rules::Lowering> found = rules::follow(lowering(*root_), trail, rules::TrailIs::whole);
   if (!found.ok()) return nullptr;
   if (restrictions_->empty()) return std::make_shared<KernelPosition>(std::move(found.value()), restrictions_, nullptr);
-  return search::walk(*this, found.value().trail());  // again: the restrictions may leave out what the rules offer
+  // the restrictions may exclude options that the rules offer, so the trail is walked again
+  return search::walk(*this, found.value().trail());
 }
 
 std::vector<search::KnobInfo> KernelSpace::knobs() const {

@@ -1,4 +1,4 @@
-// A kernel's schedules as a search space: a position is a lowering that stopped at an open decision.
+// The schedules of a kernel as a search space. A position is a lowering that stopped at an open decision.
 #pragma once
 #include <memory>
 
@@ -12,18 +12,18 @@ namespace deplo::engine {
 
 class KernelSpace : public CandidateSpace {
  public:
-  /// `loop` must be verified Loop IR. Forks offer the options that the restrictions leave, in the rules' order.
+  /// `loop` must be verified Loop IR. Forks offer the options that the restrictions allow, in the order of the rules.
   KernelSpace(const ir::Program& loop, const Target& target, Restrictions restrictions = {});
   search::PositionPtr root() const override { return root_; }
-  /// With the types of the rules' knobs, and the rules' summaries.
+  /// Returns the knobs with their types and with the summaries of their rules.
   std::vector<search::KnobInfo> knobs() const override;
-  /// Also finds trails that are older than some rules (rules::follow()).
+  /// Returns the position of a trail. The trail may be older than some rules (rules::follow()).
   search::PositionPtr find(const Trail&) const override;
 
   Compiled compile(const search::Position& candidate) const override;
   Trail untuned() const override;
 
-  /// The lowering of a candidate that comes from a KernelSpace.
+  /// Returns the lowering of a candidate. The candidate must come from a KernelSpace.
   static const rules::Lowering& lowering(const search::Position& candidate);
 
  private:

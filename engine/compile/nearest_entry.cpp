@@ -17,8 +17,8 @@
 namespace deplo::engine {
 namespace {
 
-/// The text of the form of the kernel in f32 without the permission of tf32: kernels whose texts are at a finite
-/// shape_distance() differ in sizes, types of floats and that permission only.
+/// Returns the text of the kernel's form with all floats as f32 and without the permission of tf32. If two of these
+/// texts have a finite shape_distance(), the kernels differ only in sizes, float types and that permission.
 std::string comparable_form(ir::Program kernel) {
   kernel.allow_tf32 = false;
   for (ir::Buffer& buffer : kernel.buffers)
@@ -26,7 +26,7 @@ std::string comparable_form(ir::Program kernel) {
   return print(ir::schedule_form(std::move(kernel)).program);
 }
 
-/// nullopt: a damaged row.
+/// Parses the kernel of an entry. Returns nullopt if the row is damaged.
 std::optional<ir::Program> parse_entry(const std::string& text) {
   try {
     ir::Program loop = ir::parse(text);
@@ -52,7 +52,7 @@ std::string device_text(const measure::DeviceInfo& device) {
   return device.driver.empty() ? device.name : fmt::format("{} ({})", device.name, device.driver);
 }
 
-/// How many lines of the two texts have no equal in the other, numbers aside.
+/// Returns the number of lines of the two texts that have no equal line in the other text. Digits are ignored.
 std::size_t different_lines(const std::string& a, const std::string& b) {
   const auto lines_of = [](std::string text) {
     std::ranges::replace_if(
@@ -87,7 +87,7 @@ std::string Entries::nearest(const ir::Program& kernel) const {
   struct Near {
     const Entry* entry;
     bool other_computation, other_device;
-    double distance;  // of the sizes, or the number of different lines
+    double distance;  // distance between the sizes, or the number of different lines if the computation differs
     std::vector<std::string> reasons;
   };
   std::vector<Near> near;

@@ -36,7 +36,7 @@ class Planner {
     CHECK(found != tensors_.end());
     return *found->second;
   }
-  /// The tensor with memory of its own in which it lies.
+  /// Returns the tensor that has memory of its own and contains the tensor `name`.
   const ir::Tensor& whole(const std::string& name) const {
     const ir::Tensor* tensor = &find(name);
     while (!tensor->part_of.empty()) tensor = &find(tensor->part_of);
@@ -61,7 +61,7 @@ class Planner {
     for (const ir::Buffer& buffer : module_.kernels[k].buffers)
       if (const ir::Tensor& tensor = whole(buffer.name); !plan_.placement.contains(tensor.name))
         place(tensor.name, take(slot_bytes(tensor.type)));
-    // After all of the kernel's buffers have their place: what it reads must not be where it writes.
+    // Slots are freed only after all of the kernel's buffers are placed: a kernel must not write where it reads.
     for (const std::string& tensor : ends_[k]) free_.push_back(plan_.placement.at(tensor).buffer);
   }
 
@@ -83,8 +83,8 @@ class Planner {
   const ir::Module& module_;
   Plan plan_;
   std::map<std::string, const ir::Tensor*, std::less<>> tensors_;
-  std::map<std::string, std::size_t, std::less<>> last_use_;  // computed tensor → kernel
-  std::map<std::size_t, std::vector<std::string>> ends_;      // kernel → the tensors that it is the last to use
+  std::map<std::string, std::size_t, std::less<>> last_use_;  // computed tensor → the last kernel that uses it
+  std::map<std::size_t, std::vector<std::string>> ends_;      // kernel → the tensors whose last use is in this kernel
   std::vector<std::size_t> free_;
 };
 

@@ -24,15 +24,15 @@ class RestrictedPosition final : public search::Position {
     CHECK(option < options_.size());
     return std::make_shared<RestrictedPosition>(whole_->choose(options_[option]), restrictions_);
   }
-  // leaves() is 1 for every option: the whole space's counts are not those that the restrictions leave.
+  // leaves() is 1 for every option: the counts of the unrestricted space do not hold under restrictions.
 
   const search::Position& whole() const { return *whole_; }
 
  private:
   search::PositionPtr whole_;
-  std::shared_ptr<const Restrictions> restrictions_;  // of the whole tree
+  std::shared_ptr<const Restrictions> restrictions_;  // shared by the whole tree
   std::optional<Fork> fork_;
-  std::vector<std::size_t> options_;  // their numbers in the whole space's fork
+  std::vector<std::size_t> options_;  // indices of the allowed options in the unrestricted fork
 };
 
 }  // namespace

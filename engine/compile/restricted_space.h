@@ -1,13 +1,14 @@
-// A space whose forks offer only what restrictions leave.
+// A space whose forks offer only the options that restrictions allow.
 #pragma once
 #include "engine/source/restrict.h"
 #include "search/space.h"
 
 namespace deplo::engine {
 
-/// The root of the restricted space. `root`: that of the whole one.
+/// Returns the root of the restricted space. `root` is the root of the unrestricted space.
 search::PositionPtr restricted(search::PositionPtr root, const Restrictions&);
-/// The position of the whole space that a position below restricted() stands for; any other position is its own.
+/// Returns the position of the unrestricted space behind a position below restricted(). Returns any other position
+/// unchanged.
 const search::Position& unrestricted(const search::Position&);
 
 }  // namespace deplo::engine

@@ -18,7 +18,8 @@ namespace {
 
 using measure::upkeep::UnknownCode;
 
-/// What the trial built, by the rules and the emitter of this program.
+/// Returns the source that the trial built, made again by this program's rules and emitter. Returns nullopt if the
+/// trail no longer leads to that source.
 std::optional<ir::KernelSource> source_of(const UnknownCode& code) {
   const ir::Program loop = parse_kernel(code.text, {}, fmt::format("the text of {}", code.kernel));
   const auto lowering =
@@ -55,7 +56,7 @@ MachineCodeCounts add_machine_code(measure::sqlite::Database& store, const measu
   MachineCodeCounts counts;
   const std::vector<UnknownCode> codes = unknown_code(store, filter, chosen);
   auto left = static_cast<std::int64_t>(codes.size());
-  if (!codes.empty()) measure::cuda::sass::nvdisasm();  // throws before anything is built
+  if (!codes.empty()) measure::cuda::sass::nvdisasm();  // throws before anything is built if nvdisasm is missing
   for (const UnknownCode& code : codes) {
     if (!begin(code.kernel, left--)) break;
     const auto source = source_of(code);

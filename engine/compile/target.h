@@ -9,13 +9,13 @@
 
 namespace deplo::engine {
 
-/// The target `name`, or for "auto" the device's own target. Throws Error if the target has another language than the
-/// device; `place` and `device_name` are for its message.
+/// Returns the target called `name`, or the device's own target for "auto". Throws Error if the target's language
+/// differs from the device's; `place` and `device_name` are for the message.
 Target pick_target(const std::string& name, const measure::DeviceInfo&, Dialect, std::string_view device_name,
                    std::string_view place);
-/// True if the device builds source text of this language.
+/// Returns true if the device builds source text in this language.
 bool runs_language(const measure::DeviceInfo&, Dialect language);
-/// Throws Error, prefixed by `place`, unless the device runs the language of an opaque kernel.
+/// Throws Error, prefixed by `place`, if the device does not run the language of the opaque kernel.
 void check_language(const OpaqueKernel&, const measure::DeviceInfo&, std::string_view place);
 
 }  // namespace deplo::engine
