@@ -50,7 +50,7 @@ struct DispatchRule {
     bool operator==(const Node&) const = default;
   };
   std::vector<Extent> extents;
-  // trails; "" stands for the heuristic's schedule. A kernel gets the legal schedule nearest to the trail (search/trails.h)
+  // trails; "" stands for the heuristic's. A kernel gets the legal schedule nearest to the trail (search/trails.h)
   std::vector<std::string> schedules;
   std::vector<Node> nodes;  // nodes[0] is the root
   bool operator==(const DispatchRule&) const = default;

@@ -13,7 +13,7 @@
 namespace deplo::engine::foreign {
 namespace {
 
-/// A name of OpenCL C.
+/// A scalar type of OpenCL C and its name.
 struct TypeName {
   std::string_view name;
   ir::DType dtype;
@@ -24,16 +24,17 @@ constexpr TypeName type_names[] = {
     {"char", ir::DType::i8},   {"uchar", ir::DType::u8},  {"double", ir::DType::f64}, {"bool", ir::DType::boolean},
 };
 
-/// Of "float", not of "float4".
+/// Returns the scalar type with this name: knows "float", but not "float4".
 std::optional<ir::DType> element_named(std::string_view name) {
   const auto* const found = std::ranges::find(type_names, name, &TypeName::name);
   return found == std::end(type_names) ? std::nullopt : std::optional(found->dtype);
 }
 
-/// T1's and NumPy's names have the number of bits.
+/// Returns the type with this name in T1 and NumPy, where names contain the number of bits.
 std::optional<ir::DType> named_by_bits(std::string_view name) {
   for (const TypeName& type : type_names)
-    if (type.dtype != ir::DType::f16 && ir::torch_name(type.dtype) == name) return type.dtype;  // "float16": 16 floats
+    // "float16" is a vector of 16 floats
+    if (type.dtype != ir::DType::f16 && ir::torch_name(type.dtype) == name) return type.dtype;
   return std::nullopt;
 }
 
@@ -43,7 +44,7 @@ std::string known_names() {
   return text;
 }
 
-/// Of one element.
+/// Returns the bytes of one element. Throws Error at `place` if `dtype` cannot represent the value.
 std::vector<std::uint8_t> encode_element(const Scalar& value, ir::DType dtype, const std::string& type,
                                          const std::string& place) {
   const auto* integer = std::get_if<std::int64_t>(&value);

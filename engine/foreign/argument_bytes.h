@@ -1,4 +1,4 @@
-// Types of a kernel file's arguments, and values as the device stores them.
+// The types of a kernel file's arguments, and the encoding of values as bytes for the device.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -13,25 +13,25 @@
 
 namespace deplo::engine::foreign {
 
-/// The type of an argument: that of its elements, and how many of them a vector has. "float4" has four; "float3" takes
-/// the place of four (OpenCL C, 6.1.5).
+/// The type of an argument: its element type and its number of vector lanes. "float4" has four lanes. "float3" has
+/// three, but takes the memory of four (OpenCL C, 6.1.5).
 struct ArgumentType {
   ir::DType element = ir::DType::f32;
-  std::int64_t lanes = 1, given = 1;  // `given`: 3 of float3
+  std::int64_t lanes = 1, given = 1;  // `lanes`: lanes in memory; `given`: lanes with a value, 3 for float3
   std::int64_t bytes() const { return lanes * ir::bytes(element); }
 };
 
-/// The type of a name of OpenCL C, such as "float" or "uchar4". nullopt: there is none.
+/// Returns the type with this OpenCL C name, such as "float" or "uchar4", or nullopt if there is none.
 std::optional<ArgumentType> opencl_type(std::string_view name);
-/// Reads the name of a type of OpenCL C ("float", "uchar4"), or one with the number of bits, as T1 and NumPy have
-/// ("uint8"). "int8" and "int16" are T1's, not vectors; "float16" is a vector, as in T1. Throws Error at `config` for
-/// another name.
+/// Reads the name of a type: one of OpenCL C ("float", "uchar4"), or one with the number of bits, as in T1 and NumPy
+/// ("uint8"). "int8" and "int16" have 8 and 16 bits, as in T1, and are not vectors; "float16" is a vector, as in T1.
+/// Throws Error at `config` for any other name.
 ArgumentType read_type(const Config& config);
 
-/// The bytes of a value of the type at `type`, which has as many values as the type, or one that all elements have.
-/// Throws Error at `place` if it cannot have the values.
+/// Returns the bytes of a value. `type` names its type. `values` has one value per lane, or one value for all lanes.
+/// Throws Error at `place` if the type cannot represent a value, or if the number of values is wrong.
 std::vector<std::uint8_t> encode(const std::vector<Scalar>& values, const Config& type, const std::string& place);
-/// The bytes of a struct whose members have these bytes. Each member is aligned to its size, as in C.
+/// Returns the bytes of a struct whose members have these bytes. Each member is aligned to its size, as in C.
 std::vector<std::uint8_t> encode_struct(const std::vector<std::vector<std::uint8_t>>& members);
 
 }  // namespace deplo::engine::foreign

@@ -10,7 +10,7 @@
 namespace deplo::engine::foreign {
 namespace {
 
-/// Other names of OpenCL C's types in C and CUDA C++, with the sizes of 64-bit Linux and the devices.
+/// Names of OpenCL C's types in C and CUDA C++. The sizes are those of 64-bit Linux and of the devices.
 constexpr std::pair<std::string_view, std::string_view> spellings[] = {
     {"__half", "half"},
     {"signed char", "char"},
@@ -45,14 +45,15 @@ std::optional<ArgumentType> c_type(std::string_view name) {
 
 bool are_alike(ir::DType a, ir::DType b) { return ir::is_float(a) == ir::is_float(b) && ir::bytes(a) == ir::bytes(b); }
 
-/// Kernels reinterpret raw bytes, and halves as 16-bit integers.
+/// Kernels may reinterpret arrays as raw bytes, and halves as 16-bit integers.
 bool may_be_read_as(ir::DType array, ir::DType declared) {
   const std::int64_t size = ir::bytes(declared);
   return size == 1 || (size == 2 && ir::bytes(array) == 2) || are_alike(array, declared);
 }
 
 bool fits_value(const PassedArgument& argument, const DeclaredParameter& parameter, const ArgumentType& type) {
-  if (type.given == 3) return true;  // 12 bytes in CUDA, 16 in OpenCL: the compiled kernel tells
+  // float3 has 12 bytes in CUDA and 16 in OpenCL; the check of the compiled kernel decides
+  if (type.given == 3) return true;
   if (argument.bytes != static_cast<std::size_t>(type.bytes())) return false;
   return !argument.element || !parameter.is_known || are_alike(*argument.element, type.element);
 }
@@ -65,7 +66,7 @@ std::string misfit(const PassedArgument& argument, const DeclaredParameter& para
   const std::string wanted = parameter.type + (parameter.is_pointer ? "*" : "");
   constexpr std::size_t pointer_bytes = 8;
   if (argument.kind == value) {
-    // CUDA takes an address by its bytes, such as a null pointer.
+    // CUDA accepts the bytes of an address for a pointer, such as a null pointer.
     if (parameter.is_pointer) return argument.bytes == pointer_bytes ? "" : wanted;
     return type && !fits_value(argument, parameter, *type) ? wanted : "";
   }

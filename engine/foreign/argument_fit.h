@@ -1,4 +1,4 @@
-// Whether an argument of a space can be passed for a parameter that the kernel's source declares.
+// Checks that an argument of a space fits the parameter that the kernel's source declares.
 #pragma once
 #include <cstddef>
 #include <optional>
@@ -12,10 +12,11 @@ namespace deplo::engine::foreign {
 struct PassedArgument {
   enum class Kind { array, local, value } kind = Kind::value;
   std::optional<ir::DType> element;  // nullopt: a struct
-  std::size_t bytes = 0;             // of a value
+  std::size_t bytes = 0;             // of a value; unused for arrays
 };
 
-/// What the parameter needs instead, such as "int". "": the argument fits, or nobody can say.
+/// Returns the type that the parameter needs instead, such as "int". Returns "" if the argument fits, or if this cannot
+/// be decided.
 std::string misfit(const PassedArgument&, const DeclaredParameter&);
 
 }  // namespace deplo::engine::foreign

@@ -17,7 +17,8 @@ namespace {
 
 std::string npy_start(std::string_view type, std::int64_t elements) {
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", type, elements);
-  header.resize((header.size() + 10 + 64) / 64 * 64 - 11, ' ');  // NumPy's format 1.0: aligned to 64 with its start
+  // NumPy's format 1.0: magic, length and header together fill a multiple of 64 bytes
+  header.resize((header.size() + 10 + 64) / 64 * 64 - 11, ' ');
   header += '\n';
   return std::string{'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, static_cast<char>(header.size()), 0} + header;
 }
@@ -31,7 +32,7 @@ std::string ArrayFiles::path(const std::string& file) const {
 std::string ArrayFiles::flat(const std::string& file, std::int64_t elements) {
   const measure::NpyHeader header = measure::read_npy_header(file);
   if (header.shape.size() == 1 || ir::element_count(header.shape) != elements) return file;
-  std::int64_t bytes = 0;  // of an element: "<f4"
+  std::int64_t bytes = 0;  // bytes of an element: 4 for "<f4"
   const std::string_view digits = std::string_view(header.type).substr(std::min<std::size_t>(header.type.size(), 2));
   std::from_chars(digits.data(), digits.data() + digits.size(), bytes);
   const std::vector<std::uint8_t> all = measure::read_npy_elements(file, static_cast<std::size_t>(elements * bytes));

@@ -1,4 +1,4 @@
-// The files of a space's arrays: as .npy files of one dimension, because a kernel knows no others.
+// The files of a space's arrays, converted to one-dimensional .npy files, because a kernel's arrays have one dimension.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -14,21 +14,23 @@ namespace deplo::engine::foreign {
 
 class ArrayFiles {
  public:
-  /// `folder`: of the space, from which relative paths lead.
+  /// `folder` is the folder of the space's file. Relative paths start there.
   explicit ArrayFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   std::string path(const std::string& file) const;
-  /// The file, or one with the same elements in one dimension. Files with another number of elements are left to those
-  /// who read them.
+  /// Returns the file itself, or the path of a copy with the same elements in one dimension. A file with another number
+  /// of elements is returned unchanged: its readers report the error.
   std::string flat(const std::string& file, std::int64_t elements);
-  /// FILE.npy, or the array NAME of "FILE.npz:NAME": by default the one with the argument's name.
+  /// Returns the path of a .npy file. `text` is FILE.npy or "FILE.npz:NAME"; NAME defaults to `name`, the argument's
+  /// name.
   std::string array(const std::string& text, const std::string& name);
-  /// A file of the elements alone, as .npy. `source`: the key that names it.
+  /// Converts a file of raw elements to .npy and returns its path. `source` is the key that names the file.
   std::string raw(const Config& source, ir::DType, std::int64_t elements);
-  /// A file of these values. `source`: where they are from, for messages.
+  /// Writes the values to a .npy file and returns its path. `source` says where the values come from, for messages.
   std::string values(const ir::Numbers&, ir::DType, const std::string& source);
 
-  /// Where the files are that were made, as long as anybody has it; null: none was.
+  /// Returns the folder of the files that were written, or null if there are none. The folder exists until its last
+  /// owner releases it.
   std::shared_ptr<const measure::WorkFolder> made() const { return made_; }
 
  private:

@@ -9,7 +9,7 @@ namespace {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// The same text with a blank for each comment.
+/// Returns the text with each comment replaced by a blank.
 std::string without_comments(std::string_view source) {
   std::string text;
   for (std::size_t at = 0; at < source.size();) {
@@ -26,7 +26,7 @@ std::string without_comments(std::string_view source) {
   return text;
 }
 
-/// Names, and each other character that is not blank as a word of its own.
+/// Splits the text into words: names, and each other non-blank character as a word of its own.
 std::vector<std::string> words_in(std::string_view text) {
   std::vector<std::string> words;
   for (std::size_t at = 0; at < text.size();) {
@@ -41,7 +41,7 @@ std::vector<std::string> words_in(std::string_view text) {
   return words;
 }
 
-/// The position after the bracket that closes the one at `open`; npos: none does.
+/// Returns the position after the parenthesis that closes the one at `open`, or npos if it is never closed.
 std::size_t end_of_list(std::string_view text, std::size_t open) {
   int depth = 0;
   for (std::size_t at = open; at < text.size(); ++at) {
@@ -74,7 +74,7 @@ bool is_qualifier(std::string_view word) {
   return qualifiers.contains(word);
 }
 
-/// Does the source give the name a meaning of its own: by a macro, a typedef, or a template's parameter?
+/// Returns true if the source gives the name another meaning by a macro, a typedef, a class or a template parameter.
 bool is_redefined(const std::vector<std::string>& source, const std::string& name) {
   for (std::size_t i = 0; i < source.size(); ++i) {
     if (source[i] != name || i == 0) continue;
@@ -88,11 +88,12 @@ bool is_redefined(const std::vector<std::string>& source, const std::string& nam
   return false;
 }
 
-/// "float4* restrict x", "const unsigned int n", "__local float* l". nullopt: a macro may stand among the words.
+/// Parses one parameter: "float4* restrict x", "const unsigned int n", "__local float* l". Returns nullopt if one of
+/// the words may be a macro.
 std::optional<DeclaredParameter> parameter_of(std::string_view text, const std::vector<std::string>& source) {
   const std::vector<std::string> words = words_in(text.substr(0, text.find('=')));
   DeclaredParameter parameter;
-  std::vector<std::string> types;  // the parameter's name may be the last of them
+  std::vector<std::string> types;  // words of the type; the last one may be the parameter's name
   bool is_whole = true;
   for (const std::string& word : words) {
     if (word == "*" || word == "[") parameter.is_pointer = true;
@@ -120,12 +121,13 @@ std::optional<DeclaredParameter> parameter_of(std::string_view text, const std::
 std::optional<std::vector<DeclaredParameter>> declared_parameters(std::string_view source, std::string_view entry) {
   const std::string text = without_comments(source);
   const std::vector<std::string> words = words_in(text);
-  std::optional<std::vector<std::string>> found;  // the list's words
+  std::optional<std::vector<std::string>> found;  // words of the parameter list
   std::string list;
   for (std::size_t at = text.find(entry); !entry.empty() && at != std::string::npos; at = text.find(entry, at + 1)) {
     const std::size_t open = text.find_first_not_of(" \t\r\n", at + entry.size());
     if (open == std::string::npos || text[open] != '(' || (at > 0 && is_word(text[at - 1]))) continue;
-    constexpr std::size_t max_head = 4096;  // characters before the name: attributes, and macros above the kernel
+    // characters to search before the name: attributes, and macros above the kernel
+    constexpr std::size_t max_head = 4096;
     const std::size_t first = at > max_head ? at - max_head : 0;
     const std::string_view head = std::string_view(text).substr(first, at - first);
     const std::vector<std::string> before = words_in(head.substr(head.find_last_of(";{}") + 1));

@@ -1,4 +1,4 @@
-// The parameters of a kernel as its source declares them.
+// The parameters of a kernel as declared in its source.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,13 +8,14 @@
 namespace deplo::engine::foreign {
 
 struct DeclaredParameter {
-  std::string type;         // of a value or of a pointer's target, without qualifiers: "float4", "unsigned int"
-  bool is_pointer = false;  // or an array, or OpenCL's local memory
-  bool is_known = false;    // false: the type may be a macro, a typedef or a parameter of a template
+  std::string type;         // of the value, or of the pointer's target; without qualifiers: "float4", "unsigned int"
+  bool is_pointer = false;  // true also for an array and for OpenCL's local memory
+  bool is_known = false;    // false: the type may be a macro, a typedef or a template parameter
 };
 
-/// Reads the text, which is not preprocessed. `entry`: without namespaces and template arguments. nullopt: the source
-/// has no declaration of the kernel, several different ones, or one that preprocessor directives or macros make.
+/// Returns the parameters of the kernel `entry`. `source` is not preprocessed. `entry` has no namespaces and no
+/// template arguments. Returns nullopt if the source does not declare the kernel, declares it in several different
+/// ways, or makes the declaration with preprocessor directives or macros.
 std::optional<std::vector<DeclaredParameter>> declared_parameters(std::string_view source, std::string_view entry);
 
 }  // namespace deplo::engine::foreign

@@ -46,7 +46,7 @@ std::int64_t integer_of(const Scalar& value) {
 
 Operand truth(bool value) { return Scalar(std::int64_t{value}); }
 
-/// An arithmetic operation: on integers with a check for overflow, else on doubles.
+/// An arithmetic operation: on two integers with an overflow check, otherwise on doubles.
 template <bool (*checked)(std::int64_t, std::int64_t, std::int64_t*), double (*real)(double, double)>
 Operand arithmetic(Values values) {
   const Scalar &a = scalar_of(values[0]), &b = scalar_of(values[1]);
@@ -63,7 +63,7 @@ double add(double a, double b) { return a + b; }
 double subtract(double a, double b) { return a - b; }
 double multiply(double a, double b) { return a * b; }
 
-/// Rounds towards minus infinity, as in Python.
+/// Integer and real division, rounded towards minus infinity, as in Python.
 bool floor_divide(std::int64_t a, std::int64_t b, std::int64_t* to) {
   if (b == 0) fail("a division by zero");
   if (b == -1) return __builtin_sub_overflow(std::int64_t{0}, a, to);
@@ -74,7 +74,7 @@ double floor_divide(double a, double b) {
   if (b == 0) fail("a division by zero");
   return std::floor(a / b);
 }
-/// The result has the sign of the divisor, as in Python.
+/// The remainder has the sign of the divisor, as in Python.
 bool remainder(std::int64_t a, std::int64_t b, std::int64_t* to) {
   if (b == 0) fail("a division by zero");
   *to = b == -1 ? 0 : a % b;
@@ -142,7 +142,7 @@ Operand shift(Values values) {
   return Scalar(result);
 }
 
-/// -1, 0 or 1; nullopt if one is a NaN.
+/// Compares two values: negative, 0 or positive. Returns nullopt if one of them is NaN.
 std::optional<int> order(const Scalar& a, const Scalar& b) {
   if (is_text(a) != is_text(b))
     fail(fmt::format("expected values that can be compared, found {} and {}", print(a), print(b)));
@@ -177,11 +177,11 @@ Operand at(Values values) {
   const std::int64_t index = integer_of(scalar_of(values[1]));
   const auto size = static_cast<std::int64_t>(list == nullptr ? 1 : list->size());
   if (index < -size || index >= size) fail(fmt::format("expected an index below {}, found {}", size, index));
-  // A problem size that is a single number may be indexed: its element 0 is the number itself.
+  // A problem size that is a single number may be indexed: element 0 is the number itself.
   return list == nullptr ? values[0] : Operand((*list)[static_cast<std::size_t>(index < 0 ? index + size : index)]);
 }
 
-/// The arguments of min and max: one list, or several values.
+/// Returns the arguments of min and max: the elements of one list, or several values.
 List arguments_of(Values values) {
   List all;
   for (const Operand& value : values) {
@@ -237,7 +237,7 @@ Operand range(Values values) {
 struct Named {
   std::string_view name;
   Node::Function function;
-  std::size_t least, most;  // number of arguments
+  std::size_t least, most;  // bounds on the number of arguments
 };
 constexpr std::array functions = {
     Named{"min", least, 1, 64},
@@ -292,7 +292,7 @@ constexpr std::pair<Node::Function, Operation> operations[] = {
     {applied<std::log2>, Operation::log2},
 };
 
-/// A function for each level of precedence and each form of Python's expressions, by recursive descent.
+/// A recursive-descent parser with a function for each level of precedence and each form of Python's expressions.
 class Parser {
  public:
   Parser(std::string_view text, const std::string& place, std::vector<std::string>& names)
@@ -330,7 +330,8 @@ class Parser {
   void skip_blanks() {
     while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) ++at_;
   }
-  /// Takes a sign, unless a longer operator begins with it.
+  /// Consumes `sign` and returns true, unless the next character is in `not_before`: a longer operator then begins
+  /// here.
   bool take(std::string_view sign, std::string_view not_before = "") {
     skip_blanks();
     if (!text_.substr(at_).starts_with(sign)) return false;
@@ -340,7 +341,7 @@ class Parser {
     return true;
   }
   static bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-  /// Takes an operator that C has and Python lacks.
+  /// Consumes an operator that C has and Python lacks.
   bool take_c(std::string_view sign, std::string_view not_before = "") {
     const bool taken = take(sign, not_before);
     is_c_ = is_c_ || taken;
@@ -371,7 +372,7 @@ class Parser {
     if (!take_word("else")) expected("else");
     return pick(condition, value, choice());
   }
-  /// The second part if the first is true, else the third. Only the chosen part is evaluated.
+  /// Makes a node that is `yes` if the condition is true and `no` otherwise. Only the chosen part is evaluated.
   static NodePtr pick(NodePtr condition, NodePtr yes, NodePtr no) {
     return std::make_shared<Node>(
         Node{Node::Kind::choice, {}, 0, nullptr, {std::move(condition), std::move(yes), std::move(no)}});
@@ -422,7 +423,7 @@ class Parser {
     return whole == nullptr ? left : whole;
   }
 
-  /// Takes an operator of this precedence level; nullptr if there is none.
+  /// Consumes an operator of this precedence level. Returns nullptr if there is none.
   Node::Function operation(int level) {
     switch (level) {
       case 0:
@@ -484,7 +485,7 @@ class Parser {
     return std::make_shared<Node>(Node{Node::Kind::list, {}, 0, nullptr, std::move(parts)});
   }
 
-  /// Position of "for" in the innermost open brackets; 0 if they have none.
+  /// Returns the position of "for" in the innermost open brackets, or 0 if they contain none.
   std::size_t find_loop() const {
     int open = 0;
     for (std::size_t i = at_; i < text_.size() && open >= 0; ++i) {
@@ -501,7 +502,7 @@ class Parser {
            std::ranges::any_of(node.parts, [](const NodePtr& part) { return has_parameters(*part); });
   }
 
-  /// Evaluates a part without parameters.
+  /// Evaluates a part that contains no parameters.
   Operand evaluated(const NodePtr& node) const {
     try {
       return node->evaluate({});
@@ -510,7 +511,7 @@ class Parser {
     }
   }
 
-  /// Reads "if c if d" of a comprehension, and returns whether all conditions are true.
+  /// Parses the "if c if d" of a comprehension. Returns true if all conditions are true.
   bool filters() {
     bool kept = true;
     while (take_word("if")) {
@@ -521,7 +522,7 @@ class Parser {
     return kept;
   }
 
-  /// Reads "x for i in list if c]". It reads x and c again for each value of i. The list and c must not name a
+  /// Parses "x for i in list if c]". x and c are parsed again for each value of i. The list and c must not name a
   /// parameter.
   std::vector<NodePtr> comprehension(std::size_t loop) {
     const std::size_t body = at_;
@@ -556,7 +557,8 @@ class Parser {
     at_ = end;
     return parts;
   }
-  /// The end of a comprehension over an empty list, whose filters could not be read for any value.
+  /// Returns the end of a comprehension over an empty list. The filters are parsed with a placeholder, because the
+  /// variable has no values.
   std::size_t end_of_empty(const std::string& variable) {
     bound_.emplace_back(variable, Scalar(std::int64_t{1}));
     filters();
@@ -639,7 +641,7 @@ class Parser {
   std::string_view text_;
   const std::string& place_;
   std::vector<std::string>& names_;
-  std::vector<std::pair<std::string, Scalar>> bound_;  // variables of comprehensions
+  std::vector<std::pair<std::string, Scalar>> bound_;  // loop variables of comprehensions, with their current values
   std::size_t at_ = 0, depth_ = 0, unrolled_ = 0;
   bool divides_ = false, is_c_ = false;
 };
@@ -662,7 +664,7 @@ Operand Expression::Node::evaluate(std::span<const Operand> values) const {
     case Kind::call:
       break;
   }
-  if (parts.size() == 2) {  // most calls have two arguments; this needs no allocation
+  if (parts.size() == 2) {  // most calls have two arguments; this case needs no allocation
     const std::array<Operand, 2> two = {parts[0]->evaluate(values), parts[1]->evaluate(values)};
     return function(two);
   }

@@ -1,4 +1,4 @@
-// Expressions of kernel files' spaces: constraints, sizes and values, as Python and C write them.
+// Expressions in the spaces of kernel files: constraints, sizes and values, in the syntax of Python and C.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -12,42 +12,44 @@
 
 namespace deplo::engine::foreign {
 
-/// What an expression gives. Truth values are the integers 1 and 0, as in Python.
+/// The value of an expression. Truth values are the integers 1 and 0, as in Python.
 using Scalar = std::variant<std::int64_t, double, std::string>;
 using List = std::vector<Scalar>;
 using Operand = std::variant<Scalar, List>;
 
 std::string print(const Scalar&);
-/// A number that is not 0, or a text that is not empty.
+/// Returns true for a number other than 0, and for a non-empty text.
 bool is_true(const Scalar&);
-/// As ==, where 1 and 1.0 are equal.
+/// Compares like ==: 1 and 1.0 are equal.
 bool equal(const Scalar&, const Scalar&);
 
-/// A parsed expression. Immutable, cheap to copy.
+/// A parsed expression. Immutable and cheap to copy. Syntax:
 ///   x if c else y     or and not || && !     == != < <= > >= in     | ^ & << >>     + - * / // % **     a[i]
 ///   numbers, texts, True, False, lists [..], (..) and [x for i in list if c], min max abs int float len round ceil
 ///   floor sqrt log2 range
-/// Comparisons may be chained. / gives a fraction, // and % are Python's. An integer that leaves 64 bits is an error.
+/// Comparisons may be chained. / gives a fraction; // and % round as in Python. An integer that does not fit in 64 bits
+/// is an error.
 class Expression {
  public:
   struct Node;
 
-  /// `place` begins messages. Throws Error `place: expected …, found …`.
+  /// Parses a text. Messages begin with `place`. Throws Error `place: expected …, found …`.
   static Expression parse(std::string_view text, const std::string& place);
   const std::string& text() const { return text_; }
   const std::string& place() const { return place_; }
-  /// The names in it, each once, in order. Functions are not among them.
+  /// Returns the names in the expression, each once, in order of appearance. Names of functions are not included.
   const std::vector<std::string>& names() const { return names_; }
-  /// Does it use / together with operators that only C has (&& || ! ?:)? C would round the quotient of integers.
+  /// Returns true if the expression uses / together with operators that only C has (&& || ! ?:). C would truncate the
+  /// quotient of two integers.
   bool divides_in_c() const { return divides_in_c_; }
-  /// Its nodes are in engine/foreign/expression_node.h.
+  /// Returns the root node (engine/foreign/expression_node.h).
   const std::shared_ptr<const Node>& root() const { return root_; }
-  /// A part of it, with the same names, text and place.
+  /// Returns a part of this expression, with the same names, text and place.
   Expression part(std::shared_ptr<const Node>) const;
-  /// `values[i]` is the value of names()[i]. Throws Error, prefixed by the place, for a division by zero, an overflow
-  /// or operands that do not fit.
+  /// Evaluates the expression. `values[i]` is the value of names()[i]. Throws Error, prefixed by the place, for a
+  /// division by zero, an overflow, or operands of the wrong type.
   Operand evaluate(std::span<const Operand> values) const;
-  /// The same where a single value is expected.
+  /// Like evaluate(), but the result must be a single value. Throws Error if it is a list.
   Scalar scalar(std::span<const Operand> values) const;
 
  private:

@@ -1,4 +1,4 @@
-// The nodes of an Expression, for code that evaluates it in another way than Expression::evaluate().
+// The nodes of an Expression, for code that evaluates expressions in another way than Expression::evaluate().
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace deplo::engine::foreign {
 
-/// What a call computes, where range_of() (engine/foreign/range.h) has bounds for it. The rest is `other`.
+/// The operation of a call, if range_of() (engine/foreign/range.h) can compute bounds for it. All other calls are
+/// `other`.
 enum class Operation : std::uint8_t {
   other,
   add,
@@ -49,18 +50,19 @@ enum class Operation : std::uint8_t {
   log2,
 };
 
-// A function of the values of its parts. Errors are thrown without their place, which Expression::evaluate() adds.
+// A node computes its value from the values of its parts. Errors are thrown without the place; Expression::evaluate()
+// adds it.
 struct Expression::Node {
   enum class Kind { constant, name, list, call, choice };
   using Function = Operand (*)(std::span<const Operand>);
   Kind kind = Kind::constant;
-  Operand value = Scalar(std::int64_t{0});  // of a constant
-  std::size_t name = 0;                     // its number
-  Function function = nullptr;              // of a call
+  Operand value = Scalar(std::int64_t{0});  // only for a constant
+  std::size_t name = 0;                     // only for a name: its index in Expression::names()
+  Function function = nullptr;              // only for a call
   std::vector<std::shared_ptr<const Node>> parts = {};
 
   Operand evaluate(std::span<const Operand> values) const;
-  /// Of a call.
+  /// Returns the operation of a call.
   Operation operation() const;
 };
 

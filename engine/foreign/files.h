@@ -1,4 +1,4 @@
-// The files of a kernel that its user wrote.
+// The files of a kernel that the user wrote.
 #pragma once
 #include <map>
 #include <optional>
@@ -8,18 +8,19 @@
 
 namespace deplo::engine::foreign {
 
-/// The files, and what a command line says of them.
+/// The files as a command line names them.
 struct Files {
-  std::string space;        // T1 or YAML
-  std::string kernel = {};  // "": the one that the space names
+  std::string space;        // in the T1 format or YAML
+  std::string kernel = {};  // "": the file that the space names
 };
 
-/// What a user says of an argument, in place of the space's FillType and FillValue. One of the last three is set.
+/// The user's value for an argument. It replaces FillType and FillValue of the space. Exactly one of the last three
+/// members is set.
 struct Given {
   std::string place;                  // for messages
-  std::string file = {};              // .npy
-  std::optional<ir::Fill> fill = {};  // of an array
-  std::string values = {};            // of a scalar: a number, or a list of numbers as Python writes it
+  std::string file = {};              // a .npy file
+  std::optional<ir::Fill> fill = {};  // for an array
+  std::string values = {};            // for a scalar: a number, or a list of numbers in Python's syntax
 };
 using GivenArguments = std::map<std::string, Given, std::less<>>;
 

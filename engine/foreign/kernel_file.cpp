@@ -26,12 +26,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t max_array = std::int64_t{1} << 32;
-constexpr std::size_t max_values = 4096;  // of a parameter
+constexpr std::size_t max_values = 4096;  // values of one parameter
 constexpr const char* axes[] = {"X", "Y", "Z"};
 
 bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// Whether a word stands in a text, not as a part of a longer one.
+/// Returns true if `word` occurs in `text` as a whole word.
 bool has_word(std::string_view text, std::string_view word) {
   for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
     const bool begins = at == 0 || !is_name(text[at - 1]);
@@ -41,7 +41,7 @@ bool has_word(std::string_view text, std::string_view word) {
   return false;
 }
 
-/// As C and C++ write it: a fraction stays one.
+/// Returns the value as a C or C++ literal: 2.0 stays a floating-point number.
 std::string spelled(const Scalar& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *integer);
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
@@ -49,7 +49,8 @@ std::string spelled(const Scalar& value) {
   return number.find_first_of(".en") == std::string::npos ? number + ".0" : number;
 }
 
-/// A value of a YAML list or of a member: a number or a text; `is_text`: also what reads as a number.
+/// Reads an element of a YAML list, or the value of a member: a number or a text. If `is_text` is set, numbers are read
+/// as text too.
 Scalar scalar_of(const Config& config, bool is_text) {
   const std::string text = config.is_text() ? config.text() : "";
   if (is_text || text.empty()) return text;
@@ -58,16 +59,16 @@ Scalar scalar_of(const Config& config, bool is_text) {
   return expression.scalar({});
 }
 
-/// A constraint or a size.
+/// Reads a constraint or a size.
 Expression expression_of(const Config& config) { return Expression::parse(config.text(), config.place()); }
 
-/// The value of an expression without names.
+/// Evaluates an expression that must not contain names.
 Operand constant(const Expression& expression, const Config& at) {
   if (!expression.names().empty()) at.expected("values without names");
   return expression.evaluate({});
 }
 
-/// A list, or a text with one, as Python writes it.
+/// Reads a list, or a text that contains a list in Python's syntax.
 List values_of(const Config& config, bool is_text) {
   List values;
   if (config.is_list()) {
@@ -119,13 +120,14 @@ std::vector<std::int64_t> read_problem(const std::optional<Config>& config) {
   return sizes;
 }
 
-/// Without namespaces and template arguments.
+/// Returns the kernel's name without namespaces and template arguments.
 std::string plain_entry(const std::string& entry) {
   const std::string plain = entry.substr(0, entry.find('<'));
   return plain.substr(plain.rfind(':') + 1);
 }
 
-/// A kernel in CUDA C++ is found by its own name only if this is not mangled.
+/// Inserts extern "C" before the kernel's declaration: a kernel in CUDA C++ can be found by its plain name only if the
+/// name is not mangled.
 std::string with_plain_name(std::string source, const std::string& entry) {
   if (source.find("extern \"C\"") != std::string::npos) return source;
   for (std::size_t at = source.find(entry); at != std::string::npos; at = source.find(entry, at + 1)) {
@@ -139,7 +141,7 @@ std::string with_plain_name(std::string source, const std::string& entry) {
   return source;
 }
 
-/// The name of an instance of a template, with the values of parameters among its arguments.
+/// Returns the name of a template's instance: parameters among the template arguments are replaced by their values.
 std::string with_values(const std::string& entry, const ParameterSpace& space,
                         const std::vector<Scalar>& configuration) {
   const std::size_t arguments = entry.find('<');
@@ -158,7 +160,7 @@ std::string with_values(const std::string& entry, const ParameterSpace& space,
   return text;
 }
 
-/// For the compiler, with the values of parameters.
+/// Returns the compiler options, with parameters replaced by their values.
 std::string options_of(const std::vector<std::string>& options, Dialect language, const ParameterSpace& space,
                        const std::vector<Scalar>& configuration) {
   std::string all;
@@ -168,15 +170,15 @@ std::string options_of(const std::vector<std::string>& options, Dialect language
       for (std::size_t at = option.find(name); at != std::string::npos; at = option.find(name))
         option.replace(at, name.size(), spelled(configuration[i]));
     }
-    // T1 files have those of the host's compiler here, too; OpenCL C has no such option.
+    // T1 files also list options of the host's compiler here; OpenCL has no option -std=.
     if (language == Dialect::opencl && option.starts_with("-std=")) continue;
     if (!option.empty()) all += (all.empty() ? "" : " ") + option;
   }
   return all;
 }
 
-/// Kernel Tuner also passes arrays in constant memory to the kernel, whose parameters of these are seldom used. Here
-/// they are parameters unless the kernel declares too few.
+/// Kernel Tuner also passes arrays in constant memory as kernel arguments, although kernels seldom use such parameters.
+/// Here these arrays are arguments, too, unless the kernel declares too few parameters.
 void pass_constants(std::vector<Argument>& arguments, const std::vector<DeclaredParameter>& declared) {
   const auto symbols = std::ranges::count(arguments, false, &Argument::is_parameter);
   const bool are_few = std::ssize(declared) < std::ssize(arguments) - symbols;
@@ -194,7 +196,7 @@ PassedArgument passed_as(const Argument& argument, const ir::Program& signature)
   return {PassedArgument::Kind::value, argument.element, argument.bytes.size()};
 }
 
-/// May a define of the space or of an option give a word of the type another meaning?
+/// Returns true if a define, from the space or from an option, may give a word of the type another meaning.
 bool is_defined(const std::string& type, const ParameterSpace& space, const std::vector<std::string>& options) {
   const auto is_parameter = [&](const Parameter& p) { return has_word(type, p.name); };
   const auto has_define = [&](const std::string& option) {
@@ -204,7 +206,7 @@ bool is_defined(const std::string& type, const ParameterSpace& space, const std:
   return std::ranges::any_of(space.parameters(), is_parameter) || std::ranges::any_of(options, has_define);
 }
 
-/// An array in constant memory: Kernel Tuner's `MemType: Constant`, or `MemoryType: Constant`.
+/// Returns true for an array in constant memory: Kernel Tuner's `MemType: Constant`, or `MemoryType: Constant`.
 bool is_constant(const Config& argument) {
   return argument.text_or("MemoryType", "Vector") == "Constant" || argument.text_or("MemType", "") == "Constant";
 }
@@ -215,10 +217,10 @@ std::string text_of(const std::vector<Scalar>& values) {
   return join(texts, ",");
 }
 
-/// KTT's `custom` is a struct: an array of such has the bytes of its TypeSize.
+/// Returns the element type of an array. KTT's type `custom` is a struct; each element has TypeSize bytes.
 ArgumentType element_type(const Config& argument) {
   if (argument.at("Type").text() != "custom") return read_type(argument.at("Type"));
-  constexpr std::int64_t max_bytes = 4096;  // of a struct
+  constexpr std::int64_t max_bytes = 4096;  // size of one struct
   const std::int64_t bytes = argument.at("TypeSize").integer(1, max_bytes);
   return {ir::DType::u8, bytes, bytes};
 }
@@ -238,7 +240,7 @@ std::optional<ir::Fill> fill_of(const Config& argument, const std::string& fill,
   return ir::Fill{ir::Fill::Draw::uniform, std::min(value, 0.0), value == 0 ? 1 : std::max(value, 0.0)};
 }
 
-// Those that deplo reads, and those of T1 that say nothing about a kernel.
+// The keys that deplo reads, and T1's keys that say nothing about a kernel.
 const std::vector<std::string_view> top_keys{
     "General", "ConfigurationSpace", "KernelSpecification", "Reference", "Objectives", "Search", "Budget", "$schema"};
 const std::vector<std::string_view> specification_keys{
@@ -258,14 +260,15 @@ measure::Objectives read_objectives(const Config& config) {
   return measure::objectives_of(names, config.place());
 }
 
-/// Fills a KernelFile from the space's text: a function for each of its keys, which refer to each other's names.
+/// Fills a KernelFile from the space's text. There is one function for each part of the file; the parts refer to each
+/// other's names.
 struct KernelFile::Reader {
   KernelFile& to;
   const GivenArguments& user_arguments;
   const Config config;
   ArrayFiles files;
-  bool is_t1 = false;               // JSON
-  std::vector<std::string> places;  // of the arguments
+  bool is_t1 = false;               // true: the space is a T1 file (JSON)
+  std::vector<std::string> places;  // places of the arguments in the file, for messages
 
   Reader(KernelFile& kernel, const Files& of, const GivenArguments& arguments)
       : to(kernel), user_arguments(arguments), config(Config::load(of.space)), files(fs::path(of.space).parent_path()) {
@@ -312,7 +315,7 @@ struct KernelFile::Reader {
     to.folder_ = files.made();
   }
 
-  /// Refuses unknown keys. A T1 file may have keys of other tools, so only misspelt keys are refused there.
+  /// Rejects unknown keys. A T1 file may contain keys of other tools, so there only misspelt keys are rejected.
   void check_keys(const Config& map, const std::vector<std::string_view>& known) const {
     if (!is_t1) {
       map.only(known);
@@ -367,7 +370,7 @@ struct KernelFile::Reader {
     if (const auto global = specification.find("GlobalSize"))
       for (const char* axis : axes)
         if (const auto size = global->find(axis)) to.sizes_.global.push_back(expression_of(*size));
-    // By default as the language counts, which is KTT's default, too.
+    // The default follows the language, as in KTT.
     const std::string type = specification.text_or("GlobalSizeType", to.language_ == Dialect::cuda ? "CUDA" : "OpenCL");
     if (type != "CUDA" && type != "OpenCL") specification.at("GlobalSizeType").expected("CUDA or OpenCL");
     to.sizes_.in_blocks = type == "CUDA";
@@ -396,7 +399,8 @@ struct KernelFile::Reader {
     to.options_.push_back(text);
   }
 
-  /// The names in a size are the problem size, and parameters: all values of each, such as in max(BLOCK_X).
+  /// Evaluates an expression at reading time. It may contain the problem size and parameters. A parameter stands for
+  /// the list of all its values, such as in max(BLOCK_X).
   Operand fixed(const Expression& expression, const std::string& place) const {
     std::vector<Operand> values;
     for (const std::string& name : expression.names()) {
@@ -414,14 +418,14 @@ struct KernelFile::Reader {
     return expression.evaluate(values);
   }
 
-  /// One value.
+  /// Evaluates an expression that must give a single value.
   Scalar fixed(const Config& text) const {
     Operand value = fixed(expression_of(text), text.place());
     if (!std::holds_alternative<Scalar>(value)) text.expected("one value, found several");
     return std::get<Scalar>(std::move(value));
   }
 
-  /// A list of values, or one.
+  /// Evaluates a list of expressions, or one expression that gives a list or a single value.
   std::vector<Scalar> fixed_values(const Config& given) const {
     if (!given.is_list()) {
       Operand value = fixed(expression_of(given), given.place());
@@ -433,13 +437,14 @@ struct KernelFile::Reader {
     return values;
   }
 
-  /// Of an array: the greatest size of all legal configurations, if it depends on one of them.
+  /// Returns the size of an array. If the size depends on the configuration, returns the largest over all legal
+  /// configurations.
   Scalar size_of(const Config& text) const {
     const Expression expression = expression_of(text);
     try {
       Operand value = fixed(expression, text.place());
       if (auto* scalar = std::get_if<Scalar>(&value)) return *scalar;
-    } catch (const Error&) {  // arithmetic with all values of a parameter; where else the fault is shows below
+    } catch (const Error&) {  // arithmetic on a parameter's list of values; any other error is thrown again below
     }
     return to.sizes_.largest(expression);
   }
@@ -488,7 +493,8 @@ struct KernelFile::Reader {
     }
   }
 
-  /// In OpenCL, an array in constant memory is a parameter like any other. In CUDA it is a __constant__ variable.
+  /// Returns the kind of memory. An array in constant memory is a normal parameter in OpenCL, and a __constant__
+  /// variable in CUDA.
   std::string memory_of(const Config& argument) const {
     const std::string memory = argument.text_or("MemoryType", "Vector");
     if (!is_constant(argument)) return memory;
@@ -497,7 +503,7 @@ struct KernelFile::Reader {
     return to.language_ == Dialect::cuda ? "Symbol" : "Vector";
   }
 
-  /// Refuses arguments that surely do not fit the parameters in the kernel's source. The number of parameters is
+  /// Rejects arguments that certainly do not fit the parameters in the kernel's source. The number of parameters is
   /// checked when the kernel is built.
   void check_types(const std::vector<DeclaredParameter>& declared) const {
     const auto passed = std::ranges::count(to.arguments_, true, &Argument::is_parameter);
@@ -518,7 +524,8 @@ struct KernelFile::Reader {
     }
   }
 
-  /// The values of each member, with blanks between; the members' types are in the source.
+  /// Reads the values of all members. The types of the members come from the space. In the text for people, members are
+  /// separated by blanks.
   void read_struct(const Config& argument, Argument& made) const {
     std::vector<std::vector<std::uint8_t>> members;
     const Given* const said = given_of(made.name);
@@ -546,13 +553,13 @@ struct KernelFile::Reader {
     made.text = "{" + made.text + "}";
   }
 
-  /// nullptr: the space says it.
+  /// Returns what the user gave for the argument, or nullptr if the space's own value holds.
   const Given* given_of(const std::string& name) const {
     const auto found = user_arguments.find(name);
     return found == user_arguments.end() ? nullptr : &found->second;
   }
 
-  /// Of a scalar.
+  /// Returns the values that the user gave for a scalar.
   std::vector<Scalar> given_values(const Given& said, const Config& type) const {
     if (!said.values.empty()) {
       Operand value = fixed(Expression::parse(said.values, said.place), said.place);
@@ -593,8 +600,8 @@ struct KernelFile::Reader {
     const bool has_value = argument.has("FillValue") && argument.at("FillValue").is_text();
     const double value =
         has_value && !is_generated ? number(fixed(argument.at("FillValue")), argument.at("FillValue")) : 1;
-    // KTT's kernels add to arrays that are WriteOnly and have a FillValue. Others overwrite these, so the time that
-    // filling takes does not count.
+    // KTT's kernels add to arrays that are WriteOnly and have a FillValue, so such arrays are filled. For kernels that
+    // overwrite the array this is harmless: the time of filling is not measured.
     const bool is_filled = !output || access == "ReadWrite" || (access == "WriteOnly" && has_value);
     if (const Given* const said = given_of(name); said != nullptr) {
       take_given(*said, buffer);
@@ -617,7 +624,8 @@ struct KernelFile::Reader {
     to.signature_.buffers.push_back(std::move(buffer));
   }
 
-  /// The contents of an array. One that is written has them before each launch.
+  /// Applies the contents that the user gave for an array. If the kernel writes the array, it gets these contents
+  /// before each launch.
   void take_given(const Given& said, ir::Buffer& buffer) {
     if (!said.values.empty())
       throw Error(fmt::format("{}: expected contents of the array {}, such as constant({}), found {}", said.place,
@@ -625,7 +633,7 @@ struct KernelFile::Reader {
     if (!said.file.empty()) {
       to.inputs_[buffer.name] = files.flat(said.file, buffer.shape[0]);
       try {
-        measure::read_npy(to.inputs_[buffer.name], {buffer.dtype, buffer.shape});  // to say now what is wrong with it
+        measure::read_npy(to.inputs_[buffer.name], {buffer.dtype, buffer.shape});  // reports errors in the file now
       } catch (const Error& error) {
         throw Error(fmt::format("{}: {}: {}", said.place, buffer.name, error.what()));
       }
@@ -637,7 +645,7 @@ struct KernelFile::Reader {
     if (buffer.role == ir::Role::output) to.restored_.push_back(to.signature_.buffers.size());
   }
 
-  /// That the file has an element for each of the buffer's. `given`: what names the file.
+  /// Checks that the file has as many elements as the buffer. `given` is the key that names the file.
   void check_elements(const std::string& file, const Config& given, const ir::Buffer& buffer) const {
     const std::int64_t found = ir::element_count(measure::read_npy_header(file).shape);
     const std::int64_t expected = ir::element_count(buffer);
@@ -648,16 +656,16 @@ struct KernelFile::Reader {
                             buffer.name, is_sum ? ", or their sum as one element" : "", found));
   }
 
-  /// The values of KTT's expression of the index `i` as .npy.
+  /// Writes a .npy file with the values of KTT's expression of the index `i`, and returns its path.
   std::string generated_file(const Config& argument, ir::DType type, std::int64_t elements) {
-    constexpr std::int64_t max_elements = std::int64_t{1} << 24;  // a few seconds
+    constexpr std::int64_t max_elements = std::int64_t{1} << 24;  // takes a few seconds
     if (elements > max_elements)
       argument.at("FillType")
           .expected(fmt::format("at most {} elements with Generator, or FillType: File", max_elements));
     const Config source = argument.at("DataSource");
     const Expression expression = expression_of(source);
     std::vector<Operand> values;
-    std::vector<std::size_t> indices;  // of the values that are `i`
+    std::vector<std::size_t> indices;  // indices in `values` of the operands that are `i`
     for (const std::string& name : expression.names()) {
       if (name == "i") indices.push_back(values.size());
       if (name != "i" && name != "ProblemSize") source.expected("an expression of i and ProblemSize");
@@ -671,7 +679,8 @@ struct KernelFile::Reader {
     return files.values(numbers, type, source.place());
   }
 
-  /// KTT's users make the file by a kernel that they trust, so it may be missing.
+  /// Returns the path of the expected values of an output. KTT's users make this file with a kernel that they trust, so
+  /// the file may be missing.
   std::string expected_file(const Config& argument, const ir::Buffer& buffer) {
     const std::string file = files.path(argument.at("DataSource").text());
     if (!fs::exists(file))
@@ -682,7 +691,7 @@ struct KernelFile::Reader {
     return files.raw(argument.at("DataSource"), buffer.dtype, buffer.shape[0]);
   }
 
-  /// Refuses the name of an output that is none.
+  /// Throws the Error for a name that is not the name of an output.
   [[noreturn]] void no_output(const std::string& name, const std::string& place) const {
     std::vector<std::string> outputs;
     for (const ir::Buffer& buffer : to.signature_.buffers)
@@ -691,7 +700,7 @@ struct KernelFile::Reader {
                             did_you_mean(name, outputs)));
   }
 
-  /// T1's reference: arrays from files or of an expression.
+  /// Reads T1's reference: arrays from files or from expressions.
   void read_reference_arguments(const Config& arguments) {
     for (const Config& argument : arguments.items()) {
       const std::string name = argument.at("TargetName").text();
@@ -742,7 +751,7 @@ struct KernelFile::Reader {
       }
   }
 
-  /// A parameter that nothing depends on is a slip, unless it has one value only.
+  /// Rejects a parameter that nothing depends on as a mistake, unless the parameter has only one value.
   void check_names() const {
     for (const Parameter& parameter : to.space_->parameters()) {
       const std::string& name = parameter.name;
@@ -804,7 +813,7 @@ measure::KernelCode KernelFile::code(const std::vector<Scalar>& configuration) c
   launch.blocks = sizes_.blocks(configuration, launch.threads);
   launch.options = options_of(options_, language_, *space_, configuration);
   std::string scalars;
-  std::size_t position = 0;  // among the kernel's parameters, of which symbols are none
+  std::size_t position = 0;  // index among the kernel's parameters; symbols that are not parameters do not count
   for (const Argument& argument : arguments_) {
     if (argument.is_symbol) launch.symbols.push_back({*argument.buffer, argument.name, argument.is_parameter});
     if (!argument.is_parameter) continue;
@@ -820,7 +829,7 @@ measure::KernelCode KernelFile::code(const std::vector<Scalar>& configuration) c
   }
   ir::KernelSource source;
   source.entry = with_values(entry_, *space_, configuration);
-  constexpr std::int64_t max_threads = std::int64_t{1} << 31;  // so that products with it do not overflow
+  constexpr std::int64_t max_threads = std::int64_t{1} << 31;  // keeps products with it from overflowing
   for (const std::int64_t threads : launch.threads) source.threads = std::min(source.threads * threads, max_threads);
   if (sizes_.shared) {
     source.dynamic_shared = true;
@@ -829,8 +838,9 @@ measure::KernelCode KernelFile::code(const std::vector<Scalar>& configuration) c
   source.zeroed = zeroed_;
   source.restored = restored_;
   source.dry_run = false;
-  source.architecture_specific = true;  // wgmma and the like are the user's to use
-  // All that the machine code and the launch depend on: the digest of a candidate is that of its text.
+  source.architecture_specific = true;  // the user's source may use wgmma and similar instructions
+  // The text contains everything that the machine code and the launch depend on, because a candidate's digest is the
+  // digest of its text.
   if (sizes_.shared) scalars += fmt::format(", {} bytes of shared memory", source.shared_bytes);
   source.text = fmt::format("// {}{}{}\n", describe(launch), scalars,
                             launch.options.empty() ? "" : "; options: " + launch.options);

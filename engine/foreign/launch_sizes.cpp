@@ -28,13 +28,13 @@ std::vector<Operand> LaunchSizes::operands(const Expression& expression,
   return values;
 }
 
-/// The greatest value among the legal configurations, rounded up.
+/// Enumerates only the parameters that the expression contains. Values are rounded up.
 std::int64_t LaunchSizes::largest(const Expression& expression) const {
   const std::vector<Parameter>& parameters = space->parameters();
   std::vector<std::vector<Scalar>> configurations(1);
   for (const Parameter& parameter : parameters) configurations[0].push_back(parameter.values[parameter.fallback]);
   for (const ParameterSpace::Group& group : space->groups()) {
-    std::vector<std::size_t> columns;  // of the parameters that the expression has
+    std::vector<std::size_t> columns;  // of the parameters in the expression
     for (std::size_t i = 0; i < group.parameters.size(); ++i)
       if (std::ranges::find(expression.names(), parameters[group.parameters[i]].name) != expression.names().end())
         columns.push_back(i);
@@ -66,7 +66,7 @@ std::int64_t LaunchSizes::largest(const Expression& expression) const {
   return most;
 }
 
-/// Rounded up where it is a fraction, as Kernel Tuner does.
+/// Rounds fractions up, as Kernel Tuner does.
 std::int64_t LaunchSizes::size(const Expression& expression, const std::vector<Scalar>& configuration,
                                const char* what) const {
   const Scalar value = expression.scalar(operands(expression, configuration));
@@ -90,7 +90,7 @@ std::vector<std::int64_t> LaunchSizes::blocks(const std::vector<Scalar>& configu
   const bool divided = std::ranges::any_of(divisors, [](const auto& axis) { return !axis.empty(); });
   std::vector<std::int64_t> extents;
   for (std::size_t axis = 0; axis < each_block.size(); ++axis) {
-    // A problem size without divisors is divided by the block, as Kernel Tuner does.
+    // Without divisors, the problem size is divided by the block size, as Kernel Tuner does.
     if (axis < problem.size() && (divided || global.empty())) {
       std::int64_t divisor = divisors[axis].empty() && !divided ? each_block[axis] : 1;
       for (const Expression& each : divisors[axis]) {
@@ -105,7 +105,7 @@ std::vector<std::int64_t> LaunchSizes::blocks(const std::vector<Scalar>& configu
       extents.push_back(1);
     }
   }
-  constexpr std::int64_t max_blocks = 0x7fffffff;  // CUDA's largest grid; an OpenCL device takes days for more
+  constexpr std::int64_t max_blocks = 0x7fffffff;  // CUDA's largest grid; an OpenCL device would take days for more
   std::int64_t left = max_blocks;
   for (const std::int64_t extent : extents) left /= extent;
   if (left < 1)

@@ -1,4 +1,4 @@
-// The sizes of a kernel's launches, as expressions of its parameters and of the problem size.
+// The launch sizes of a kernel, as expressions of its parameters and of the problem size.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -11,26 +11,28 @@
 
 namespace deplo::engine::foreign {
 
-/// A configuration has a value for each parameter of the space.
+/// The launch sizes of a kernel. A configuration has one value for each parameter of the space.
 struct LaunchSizes {
   std::string place;  // the space's file, for messages
   std::shared_ptr<const ParameterSpace> space = {};
   std::vector<std::int64_t> problem = {};  // the problem size
-  std::vector<Expression> block = {};      // threads of each dimension
-  std::vector<Expression> global = {};     // blocks or threads of each dimension, unless there are divisors
-  bool in_blocks = true;                   // as `global` counts
-  std::array<std::vector<Expression>, 3> divisors = {};  // the problem size by these, rounded up, is the blocks' number
-  std::optional<Expression> shared = {};  // bytes of shared memory beyond those that the kernel declares (CUDA)
+  std::vector<Expression> block = {};      // threads in each dimension
+  std::vector<Expression> global = {};     // blocks or threads in each dimension; unused if there are divisors
+  bool in_blocks = true;                   // true: `global` counts blocks; false: it counts threads
+  // number of blocks = problem size / product of the divisors, rounded up
+  std::array<std::vector<Expression>, 3> divisors = {};
+  std::optional<Expression> shared = {};  // bytes of dynamic shared memory, beyond what the kernel declares (CUDA)
 
-  /// Throws Error if it is no number of 1 to 2^31. `what`: for messages.
+  /// Returns the value of a size, rounded up. Throws Error unless it is a number from 1 to 2^31. `what` is for
+  /// messages.
   std::int64_t size(const Expression&, const std::vector<Scalar>& configuration, const char* what) const;
-  /// The greatest size among the legal configurations.
+  /// Returns the greatest value of the size over all legal configurations.
   std::int64_t largest(const Expression&) const;
   std::vector<std::int64_t> threads(const std::vector<Scalar>& configuration) const;
-  /// `each_block`: its threads.
+  /// Returns the number of blocks in each dimension. `each_block` has the threads of a block.
   std::vector<std::int64_t> blocks(const std::vector<Scalar>& configuration,
                                    const std::vector<std::int64_t>& each_block) const;
-  /// Whether a size depends on this parameter.
+  /// Returns true if a launch size depends on this parameter.
   bool use(const std::string& parameter) const;
 
  private:

@@ -1,5 +1,5 @@
-// A kernel whose meaning no Loop IR states, so that it brings its own decisions and its own expected outputs: a user's
-// kernel file, or a tile program that runs block by block.
+// A kernel whose meaning cannot be stated in Loop IR, so it brings its own decisions and its own expected outputs. It
+// is a user's kernel file, or a tile program that runs block by block.
 #pragma once
 #include <string>
 #include <string_view>
@@ -17,36 +17,40 @@ namespace deplo::engine {
 class OpaqueKernel {
  public:
   virtual ~OpaqueKernel() = default;
-  /// For people.
+  /// Returns the name for people.
   virtual const std::string& name() const = 0;
-  /// What a store knows the kernel by: all that its outputs depend on, without what is decided.
+  /// Returns the identity under which a store keeps the kernel: everything that its outputs depend on, except the
+  /// decisions.
   virtual std::string identity() const = 0;
-  /// Identifies the decisions.
+  /// Returns a text that identifies the space of decisions.
   virtual std::string space_text() const = 0;
-  /// What a search minimises unless the user says otherwise; none: the time.
+  /// Returns what a search minimises unless the user chooses otherwise. No objectives: the time.
   virtual const measure::Objectives& objectives() const {
     static const measure::Objectives time;
     return time;
   }
-  /// A program without statements that has the kernel's buffers, in their order.
+  /// Returns a program without statements that has the kernel's buffers, in their order.
   virtual const ir::Program& signature() const = 0;
-  /// The language of its source.
+  /// Returns the language of the kernel's source.
   virtual Dialect language() const = 0;
-  /// Files of inputs, and of the initial contents of outputs, by buffer. They exist as long as this object.
+  /// Returns, by buffer, the files of inputs and of the initial contents of outputs. The files exist as long as this
+  /// object.
   virtual measure::InputFiles inputs() const = 0;
-  /// Identifies what the outputs are compared with.
+  /// Returns a text that identifies the expected outputs.
   virtual std::string reference() const = 0;
-  /// What the outputs are compared with. Throws Error if it cannot be computed.
+  /// Returns the expected outputs. Throws Error if they cannot be computed.
   virtual measure::Expectation expectation() const = 0;
   virtual const search::Space& space() const = 0;
-  /// The candidate of space() that takes the decisions in the text, and otherwise those of the untuned kernel. Throws
-  /// Error, prefixed by `place`.
+  /// Returns the candidate of space() with the decisions in `text`; the untuned kernel's decisions fill the rest.
+  /// Throws Error, prefixed by `place`.
   virtual search::PositionPtr candidate(std::string_view text, std::string_view place) const = 0;
-  /// For people: decisions of the untuned kernel that are not legal, with what candidate() takes instead; "": none.
+  /// Describes, for people, the untuned kernel's decisions that are not legal together with `text`, and what
+  /// candidate() takes instead. Returns "" if there are none.
   virtual std::string replaced_defaults(std::string_view /*text*/, std::string_view /*place*/) const { return ""; }
-  /// For people who are about to search space(): what in it may not be as they think.
+  /// Returns warnings for people who are about to search space(): things in it that they may not expect.
   virtual std::vector<std::string> notes() const { return {}; }
-  /// What is built and launched for a candidate of space(). Throws Error if it cannot be launched this way.
+  /// Returns what is built and launched for a candidate of space(). Throws Error if the kernel cannot be launched with
+  /// it.
   virtual measure::KernelCode code(const search::Position& candidate) const = 0;
 };
 

@@ -15,7 +15,7 @@
 namespace deplo::engine::foreign {
 namespace {
 
-/// The groups of parameters that conditions connect, each in the file's order.
+/// Returns the groups of parameters that conditions connect. The parameters of each group are in the file's order.
 std::vector<std::vector<std::size_t>> connected(std::size_t count, const std::vector<Condition>& conditions) {
   std::vector<std::size_t> parent(count);
   std::iota(parent.begin(), parent.end(), 0);
@@ -34,7 +34,7 @@ std::vector<std::vector<std::size_t>> connected(std::size_t count, const std::ve
   return groups;
 }
 
-/// A node: the rows of one group that agree with the choices so far.
+/// A node of the tree: the rows of one group that agree with the choices so far.
 class ParameterPosition final : public search::Position {
  public:
   ParameterPosition(const ParameterSpace& space, std::size_t group, std::size_t depth, std::size_t first,
@@ -71,13 +71,13 @@ class ParameterPosition final : public search::Position {
     const auto at = [&](std::size_t row) { return group().rows[row * width + depth_]; };
     while (first < end) {
       const std::uint16_t option = at(first);
-      // The first row of another option, by bisection: rows are sorted.
+      // Rows are sorted, so bisection finds the first row with another option.
       std::size_t low = first, high = end;
       while (low < high) {
         const std::size_t middle = low + (high - low) / 2;
         at(middle) <= option ? low = middle + 1 : high = middle;
       }
-      const bool fallback = option == parameter.fallback;  // the default is the first
+      const bool fallback = option == parameter.fallback;  // the default comes first
       const auto place = static_cast<std::ptrdiff_t>(fallback ? 0 : begins_.size());
       fork_->options.insert(fork_->options.begin() + place, value_of(parameter.values[option]));
       begins_.insert(begins_.begin() + place, first);
@@ -92,8 +92,8 @@ class ParameterPosition final : public search::Position {
   std::size_t group_, depth_;
   Trail trail_;
   std::optional<Fork> fork_;
-  std::vector<std::size_t> begins_, ends_;  // the rows below each option
-  double later_ = 1;                        // configurations of the later groups
+  std::vector<std::size_t> begins_, ends_;  // the range of rows below each option
+  double later_ = 1;                        // number of configurations of all later groups
 };
 
 }  // namespace
@@ -102,7 +102,7 @@ Value value_of(const Scalar& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
   if (const auto* number = std::get_if<double>(&value)) return parse_value(fmt::format("{}", *number));
   const std::string& text = std::get<std::string>(value);
-  std::string word;  // a word of a trail has no blanks, and is not empty
+  std::string word;  // a word in a trail has no blanks and is not empty
   for (const char c : text) {
     if (static_cast<unsigned char>(c) <= ' ' || c == '%')
       word += fmt::format("%{:02X}", static_cast<unsigned char>(c));
@@ -120,7 +120,7 @@ Trail parse_configuration(std::string_view text, std::string_view place) {
     if (end != std::string::npos && next[end] == '=' && !next.starts_with('-')) words[comma] = ' ';
   }
   for (std::size_t sign = words.find('='); sign != std::string::npos; sign = words.find('=', sign + 1))
-    if (sign + 1 == words.size() || words[sign + 1] == ' ') words.insert(sign + 1, "%");  // as value_of() writes it
+    if (sign + 1 == words.size() || words[sign + 1] == ' ') words.insert(sign + 1, "%");  // as in value_of()
   try {
     return parse_trail(words);
   } catch (const Error&) {
@@ -174,7 +174,8 @@ std::vector<search::KnobInfo> ParameterSpace::knobs() const {
 
 namespace {
 
-/// From the root on, by the choice of each knob; else the position whose fork does not offer it.
+/// Follows the choices from the root. Returns a leaf, or the first position whose fork does not offer its knob's
+/// choice.
 search::PositionPtr follow(const search::Space& space, const Trail& choices) {
   search::PositionPtr at = space.root();
   while (at->fork()) {
@@ -203,8 +204,8 @@ const Parameter& ParameterSpace::named(const std::string& name, std::string_view
                           did_you_mean(name, names)));
 }
 
-/// Of the constraints whose parameters are all among these values, the first that is false, else the first that cannot
-/// be evaluated; "": all are true.
+/// Checks the constraints whose parameters all have values here. Returns the first constraint that is false, or else
+/// the first that cannot be evaluated, or "" if all are true.
 std::string ParameterSpace::violated(const Trail& values) const {
   std::string failing;
   for (const Expression& constraint : constraints_) {
@@ -222,7 +223,7 @@ std::string ParameterSpace::violated(const Trail& values) const {
   return failing;
 }
 
-/// Each parameter once, with values that it has.
+/// Checks that each parameter occurs once, with one of its values.
 void ParameterSpace::check(const Trail& values, std::string_view place) const {
   for (auto choice = values.begin(); choice != values.end(); ++choice) {
     const Parameter& parameter = named(choice->knob, place);
@@ -248,8 +249,8 @@ Trail ParameterSpace::with_defaults(const Trail& values) const {
 
 namespace {
 
-/// Of the rows with these options (nullopt: any), the first in the order of the tree's forks, which have the default
-/// first; nullopt: none.
+/// Returns the first row with these options (nullopt: any option), or nullopt if there is none. The order is that of
+/// the tree's forks, in which the default comes first.
 std::optional<std::size_t> first_row(const ParameterSpace::Group& group, const std::vector<Parameter>& parameters,
                                      const std::vector<std::optional<std::uint16_t>>& wanted) {
   const std::size_t width = group.parameters.size();

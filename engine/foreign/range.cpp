@@ -11,9 +11,10 @@ namespace {
 
 using Kind = Range::Kind;
 
-// Up to here every integer is a double, so bounds of integers are exact, and no operation on them leaves 64 bits.
+// Doubles represent every integer up to this value, so integer bounds are exact, and no operation on them overflows 64
+// bits.
 constexpr double max_exact = 0x1p53;
-// More than the errors of std::pow and std::log2.
+// Larger than the errors of std::pow and std::log2.
 constexpr double function_error = 1e-9;
 
 constexpr Range unknown{};
@@ -22,7 +23,7 @@ constexpr Range either{Kind::number, true, 0, 1};
 
 Range truth(bool value) { return {Kind::number, true, value ? 1.0 : 0.0, value ? 1.0 : 0.0}; }
 Range number(double low, double high, bool is_integer) {
-  if (!(low >= -max_exact && high <= max_exact)) return unknown;  // also a NaN
+  if (!(low >= -max_exact && high <= max_exact)) return unknown;  // also for NaN
   return {Kind::number, is_integer, low, high};
 }
 bool is_point(const Range& a) { return a.low == a.high; }
@@ -30,7 +31,8 @@ bool is_true(const Range& a) { return a.is_number() && (a.low > 0 || a.high < 0)
 bool has_zero(const Range& a) { return a.low <= 0 && a.high >= 0; }
 bool are_integers(const Range& a, const Range& b) { return a.is_integer && b.is_integer; }
 
-/// Of a function that is monotone in each argument, whatever the other is: its extremes are at the corners.
+/// Returns the range of a function that is monotone in each argument for every value of the other. Its extremes are at
+/// the corners.
 template <class Function>
 Range corners(const Range& a, const Range& b, bool is_integer, Function function) {
   const auto [low, high] =
@@ -39,21 +41,21 @@ Range corners(const Range& a, const Range& b, bool is_integer, Function function
 }
 
 Range floor_divide(const Range& a, const Range& b) {
-  if (has_zero(b)) return unknown;  // a division by zero
-  // Below 2^52 a rounded quotient of integers is never the next integer.
+  if (has_zero(b)) return unknown;  // a possible division by zero
+  // Below 2^52, a rounded quotient of integers never reaches the next integer.
   if (std::max(std::abs(a.low), std::abs(a.high)) > 0x1p52) return unknown;
   return corners(a, b, are_integers(a, b), [](double x, double y) { return std::floor(x / y); });
 }
 
-/// Has the sign of the divisor.
+/// The remainder has the sign of the divisor.
 Range remainder(const Range& a, const Range& b) {
   if (has_zero(b)) return unknown;
-  if (!are_integers(a, b)) return any_scalar;  // rounding may leave the bounds of integers
+  if (!are_integers(a, b)) return any_scalar;  // rounding may exceed the bounds that hold for integers
   if (b.high < 0) return number(b.low + 1, 0, true);
   if (a.low >= 0 && a.high < b.low) return a;
   if (is_point(b)) {
     const double first = std::floor(a.low / b.low), last = std::floor(a.high / b.low);
-    // Quotients are exact enough if they are small.
+    // Small quotients are exact enough.
     if (first == last && std::abs(first) < 0x1p20) return number(a.low - first * b.low, a.high - first * b.low, true);
   }
   return number(0, a.low >= 0 ? std::min(a.high, b.high - 1) : b.high - 1, true);
@@ -65,7 +67,7 @@ Range power(const Range& base, const Range& exponent) {
   return number(std::floor(low * (1 - function_error)), std::ceil(high * (1 + function_error)), true);
 }
 
-/// The number with as many bits, all of which are 1.
+/// Returns the number that has as many bits as `value`, all set to 1.
 double all_bits(double value) { return static_cast<double>(std::bit_ceil(static_cast<std::uint64_t>(value) + 1)) - 1; }
 
 Range bits(Operation operation, const Range& a, const Range& b) {
@@ -131,7 +133,7 @@ Range logarithm(const Range& a) {
   return number(low - std::abs(low) * function_error, high + std::abs(high) * function_error, false);
 }
 
-/// Of numbers.
+/// The operations on numbers.
 Range arithmetic(Operation operation, std::span<const Range> all) {
   const Range &a = all[0], &b = all[all.size() > 1 ? 1 : 0];
   switch (operation) {

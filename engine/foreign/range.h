@@ -1,4 +1,4 @@
-// Bounds of an expression's value if some of its parameters are not decided yet.
+// Bounds of an expression's value while some of its parameters are undecided.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace deplo::engine::foreign {
 
-/// What is known of a value. All bounds are safe: no value that evaluation can give lies outside.
+/// What is known about a value. All bounds are conservative: no value that evaluation can give lies outside.
 struct Range {
   enum class Kind : std::uint8_t {
     unknown,  // any value, a list, or an error
@@ -15,7 +15,7 @@ struct Range {
     number,   // a number from `low` to `high`, and no error
   };
   Kind kind = Kind::unknown;
-  bool is_integer = false;  // of a number: its type is an integer's
+  bool is_integer = false;  // only for a number: the value has an integer type
   double low = 0, high = 0;
 
   bool is_number() const { return kind == Kind::number; }
@@ -23,15 +23,15 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-/// A single value.
+/// Returns the range of a single value.
 Range range_of(const Operand&);
-/// Values of which one is taken.
+/// Returns the range of a value that lies in either of two ranges.
 Range join(const Range&, const Range&);
-/// The result of an operation. The list of `in` and `not in`, and one of `min` and `max`, is given by its elements.
+/// Returns the range of an operation's result. A list (of `in`, `not in`, `min` or `max`) is passed as its elements.
 Range range_of(Operation, std::span<const Range>);
-/// The second if the first is true, else the third.
+/// Returns the range of a conditional: `yes` if the condition is true, otherwise `no`.
 Range choose(const Range& condition, const Range& yes, const Range& no);
-/// Is it surely false (0), as a condition?
+/// Returns true if the value is certainly false (0) as a condition.
 bool is_false(const Range&);
 
 }  // namespace deplo::engine::foreign

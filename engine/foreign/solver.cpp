@@ -24,34 +24,35 @@ namespace {
 using Node = Expression::Node;
 using Row = std::vector<std::uint16_t>;
 
-constexpr std::size_t max_group = 20'000'000;       // legal configurations of one group, of 20 to 100 bytes each
-constexpr std::size_t max_known_bytes = 128 << 20;  // for the keys of remembered places: some million places
-constexpr std::size_t known_bytes = 100;            // bytes of a remembered place without its key
+constexpr std::size_t max_group = 20'000'000;       // legal configurations of one group; each takes 20 to 100 bytes
+constexpr std::size_t max_known_bytes = 128 << 20;  // memory for the keys of remembered places: some million places
+constexpr std::size_t known_bytes = 100;            // memory of a remembered place without its key
 
-/// A value during the search: the value of a part of a condition after some parameters are decided.
+/// The value of a part of a condition during the search, after some parameters are decided.
 struct Cell {
   Operand value = Scalar(std::int64_t{0});
-  bool fails = false;  // its evaluation is an error
+  bool fails = false;  // true: the evaluation ends in an error
   Range range = {};
 };
 
-/// Computes a cell of a part from those of the part's parts.
+/// Computes the cell of a part from the cells of its operands.
 struct Step {
   const Node* node;
   Operation operation;
-  bool is_decided;  // true if all parameters of the part are decided: it has a value, else only a range
+  bool is_decided;  // true: all parameters of the part are decided, so it has a value; false: it has only a range
   std::size_t to;
   std::vector<std::size_t> from;
 };
 
-/// The evaluation of a condition after a parameter is decided.
+/// One evaluation of a condition, directly after a parameter is decided.
 struct Test {
   const Condition* condition;
   bool is_decided;
-  std::vector<Step> steps;  // the last step gives the condition's value
+  std::vector<Step> steps;  // the last step computes the condition's value
 };
 
-/// Common operations on integers, without copies of operands. nullopt for others, and if the result exceeds 64 bits.
+/// Computes common operations on integers without copying operands. Returns nullopt for other operations, and if the
+/// result exceeds 64 bits.
 std::optional<std::int64_t> quick(Operation operation, std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   switch (operation) {
@@ -86,10 +87,11 @@ const std::int64_t* integer_in(const Cell& cell) {
 }
 
 bool is_true(const Cell& cell) { return foreign::is_true(std::get<Scalar>(cell.value)); }
-/// A list is an error as a condition or as an element of a list.
+/// Returns true for a single value. As a condition or as an element of a list, a list is an error.
 bool is_scalar(const Cell& cell) { return !cell.fails && std::holds_alternative<Scalar>(cell.value); }
 
-/// Which parts of conditions are evaluated when, and their values. Depth 0 is before the first parameter is decided.
+/// Plans when each part of the conditions is evaluated, and holds the values. Depth 0 is before the first parameter is
+/// decided.
 class Evaluation {
  public:
   Evaluation(const std::vector<Parameter>& all, const std::vector<std::size_t>& order, const std::vector<Row>& domains,
@@ -104,8 +106,8 @@ class Evaluation {
     find_keys();
   }
 
-  /// Whether configurations with these values can be legal. If so, `failing` is a condition that could not be
-  /// evaluated.
+  /// Decides a parameter. Returns false if no configuration with the current values is legal. Sets `failing` to a
+  /// condition that could not be evaluated, if there is one.
   bool decide(std::size_t depth, std::uint16_t option, const Condition*& failing) {
     const std::size_t parameter = order_[depth - 1];
     Cell& name = cells_[names_[parameter]];
@@ -125,9 +127,9 @@ class Evaluation {
     return true;
   }
 
-  /// Whether places at this depth can have equal remaining inputs although their decided parameters differ.
+  /// Returns true if places at this depth can have equal keys although their decided parameters differ.
   bool has_key(std::size_t depth) const { return keys_[depth].has_value(); }
-  /// The values of all cells that deeper steps read.
+  /// Returns the values of all cells that deeper steps read, as one string.
   std::string key(std::size_t depth) const {
     std::string key;
     for (const std::size_t number : *keys_[depth]) {
@@ -149,10 +151,10 @@ class Evaluation {
   }
 
  private:
-  /// The cells of a part: each with the depth at which it is computed.
+  /// The cells of a part, as pairs: the depth at which the cell is computed, and the cell.
   using Versions = std::vector<std::pair<std::size_t, std::size_t>>;
   struct Part {
-    std::set<std::size_t> depths;  // of its parameters
+    std::set<std::size_t> depths;  // depths at which the part's parameters are decided
     Versions versions;
     std::size_t decided_at() const { return depths.empty() ? 0 : *depths.rbegin(); }
   };
@@ -176,7 +178,7 @@ class Evaluation {
     produced_at_.insert(produced_at_.end(), {0, depth_of_[parameter]});
   }
 
-  /// Describes a part after all parts that it consists of.
+  /// Adds `node` to `parts` and `sorted`, after all its operands.
   const Part& describe(const Node& node, const Condition& condition, std::map<const Node*, Part>& parts,
                        std::vector<const Node*>& sorted) const {
     if (const auto known = parts.find(&node); known != parts.end()) return known->second;
@@ -194,7 +196,7 @@ class Evaluation {
     return parts.emplace(&node, std::move(part)).first->second;
   }
 
-  /// The cell that is known at this depth.
+  /// Returns the latest cell of the part that is computed at this depth or before.
   static std::size_t cell_at(const Part& part, std::size_t depth) {
     std::size_t cell = 0;
     for (const auto& [since, number] : part.versions)
@@ -234,7 +236,7 @@ class Evaluation {
     }
   }
 
-  /// Bounds of `in`, `min` and `max` need the elements of a list.
+  /// For bounds of `in`, `min` and `max`, the elements of a list are sources instead of the list.
   static void add_sources(const Node& part, Step& step, const std::map<const Node*, Part>& parts, std::size_t depth) {
     const bool takes_elements =
         step.operation == Operation::in || step.operation == Operation::not_in ||
@@ -320,7 +322,7 @@ class Evaluation {
     }
   }
 
-  /// Cells that steps at greater depths read.
+  /// Finds, for each depth, the cells that deeper steps read.
   void find_keys() {
     for (std::size_t depth = 0; depth < tests_.size(); ++depth) {
       std::set<std::size_t> read;
@@ -336,25 +338,25 @@ class Evaluation {
       bool all_names = true;
       for (std::size_t i = 0; i < depth; ++i) all_names = all_names && read.count(names_[order_[i]]) > 0;
       keys_.emplace_back();
-      // After the last depth nothing is left to read. With the names of all parameters no two keys are equal.
+      // At the last depth nothing is left to read. If the key contains all decided parameters, no two keys are equal.
       if (!all_names && depth + 1 < tests_.size()) keys_.back().emplace(read.begin(), read.end());
     }
   }
 
   const std::vector<Parameter>& all_;
   const std::vector<std::size_t>& order_;
-  std::vector<std::size_t> depth_of_;                      // of each parameter
-  std::vector<Cell> cells_;                                // the values of all parts
-  std::vector<std::size_t> produced_at_;                   // the depth of each cell
-  std::map<std::size_t, std::size_t> open_names_, names_;  // a parameter's cell before and after it is decided
+  std::vector<std::size_t> depth_of_;     // the depth at which each parameter is decided; 0: it is not in the group
+  std::vector<Cell> cells_;               // the values of all parts of all conditions
+  std::vector<std::size_t> produced_at_;  // the depth at which each cell is computed
+  std::map<std::size_t, std::size_t> open_names_, names_;  // each parameter's cell before and after it is decided
   std::vector<std::vector<Test>> tests_;                   // by depth
   std::vector<std::optional<std::vector<std::size_t>>> keys_;
   std::vector<Operand> operands_;  // operands of the current step
   std::vector<Range> ranges_;      // ranges of the current step
 };
 
-/// Returns the order in which parameters are decided: first those that complete the most conditions, and of several
-/// such the one with the fewest values.
+/// Returns the order in which parameters are decided: parameters that complete the most conditions come first. Ties go
+/// to the parameter with the fewest values.
 std::vector<std::size_t> order_of(const std::vector<Parameter>& all, std::vector<std::size_t> left,
                                   std::vector<const Condition*> conditions) {
   std::vector<std::size_t> order;
@@ -363,7 +365,8 @@ std::vector<std::size_t> order_of(const std::vector<Parameter>& all, std::vector
     return std::ranges::count_if(condition->parameters, [&](std::size_t p) { return !known[p]; });
   };
   while (!left.empty()) {
-    // A condition with few undecided parameters prunes soon; one with a single undecided parameter prunes at once.
+    // Conditions with few undecided parameters weigh more, because they prune earlier. A condition whose only undecided
+    // parameter is `p` prunes at once.
     const auto worth = [&](std::size_t p) {
       double sum = 0;
       for (const Condition* condition : conditions)
@@ -382,7 +385,7 @@ std::vector<std::size_t> order_of(const std::vector<Parameter>& all, std::vector
   return order;
 }
 
-/// For each parameter of the group, the options that the conditions on this parameter alone allow.
+/// Returns, for each parameter of the group, the options that are allowed by the conditions on this parameter alone.
 std::vector<Row> domains_of(const std::vector<Parameter>& all, const std::vector<std::size_t>& group,
                             const std::vector<const Condition*>& conditions) {
   std::vector<Row> domains(all.size());
@@ -434,7 +437,7 @@ class Search {
       options_[parameter] = option;
       const Condition* fails = failing;
       if (!evaluation_->decide(depth, option, fails)) continue;
-      // A place with a failing condition ends in an error or in nothing, so it is not shared with other places.
+      // Below a place with a failing condition there is an error or nothing, so its rows are not remembered.
       if (fails != nullptr || !evaluation_->has_key(depth))
         descend(depth + 1, fails);
       else
@@ -442,7 +445,7 @@ class Search {
     }
   }
 
-  /// The legal rows below this place depend on the key only.
+  /// Finds the rows below this place, or copies them from an earlier place with the same key.
   void descend_or_copy(std::size_t depth) {
     std::string key = std::to_string(depth) + evaluation_->key(depth);
     if (const auto known = known_.find(key); known != known_.end()) return copy(known->second, depth);
@@ -453,7 +456,7 @@ class Search {
     known_.emplace(std::move(key), std::pair(first, count()));
   }
 
-  /// Copies the rows of an equal place, and replaces the parameters that are already decided.
+  /// Copies the rows of a place with the same key, and replaces the parameters that are already decided.
   void copy(std::pair<std::size_t, std::size_t> rows, std::size_t depth) {
     const std::size_t width = group_.size();
     for (std::size_t row = rows.first; row < rows.second; ++row) {
@@ -485,7 +488,7 @@ class Search {
     check_failed("a condition that could not be evaluated can be evaluated now", __FILE__, __LINE__);
   }
 
-  /// Sorts the rows in the order of the tree.
+  /// Sorts the rows into the order of the tree.
   void sort() {
     const std::size_t width = group_.size();
     double raw = 1;
@@ -504,7 +507,7 @@ class Search {
     rows_ = std::move(sorted);
   }
 
-  /// A faster way to sort: each row is one number.
+  /// A faster sort: encodes each row as one number.
   void sort_numbers() {
     const std::size_t width = group_.size();
     std::vector<std::uint64_t> numbers(count(), 0);
@@ -522,11 +525,11 @@ class Search {
   const std::vector<std::size_t>& group_;
   const std::string& place_;
   std::vector<std::size_t> order_;  // the order in which the group's parameters are decided
-  std::vector<Row> domains_;        // of all parameters
-  Row options_;                     // likewise
+  std::vector<Row> domains_;        // by parameter: its options
+  Row options_;                     // by parameter: its current option
   std::optional<Evaluation> evaluation_;
-  std::vector<std::size_t> columns_;                                            // of the parameters in order_, in a row
-  std::unordered_map<std::string, std::pair<std::size_t, std::size_t>> known_;  // by key: the rows of a place
+  std::vector<std::size_t> columns_;  // the column of each parameter of order_ in a row
+  std::unordered_map<std::string, std::pair<std::size_t, std::size_t>> known_;  // key → the rows below the place
   std::size_t known_bytes_ = 0;
   Row rows_;
 };
@@ -536,7 +539,7 @@ bool is_constant(const Node& node, bool value) {
   return node.kind == Node::Kind::constant && scalar != nullptr && foreign::is_true(*scalar) == value;
 }
 
-/// Whether a part without parameters is true.
+/// Returns true if a part without parameters is true.
 bool is_surely_true(const Node& node) {
   try {
     const Operand value = node.evaluate({});
@@ -551,7 +554,7 @@ void add_parameters(const Node& node, const std::vector<std::size_t>& numbers, s
   for (const auto& part : node.parts) add_parameters(*part, numbers, to);
 }
 
-/// The operands of "and", which the parser writes as a choice: `b if a else False`.
+/// Appends the operands of nested "and" to `to`. The parser represents "a and b" as the choice `b if a else False`.
 void split(const std::shared_ptr<const Node>& node, std::vector<std::shared_ptr<const Node>>& to) {
   if (node->kind != Node::Kind::choice || !is_constant(*node->parts[2], false)) {
     to.push_back(node);

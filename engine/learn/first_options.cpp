@@ -52,7 +52,8 @@ std::string value_of(const Trail& trail, std::string_view knob) {
   return found == trail.end() ? std::string(absent) : deplo::print(found->value);
 }
 
-/// One for each knob of the heuristic's schedule that was tried with its value and with others.
+/// Returns one option for each knob of the heuristic's schedule that was tried both with its value and with other
+/// values.
 std::vector<FirstOption> options_of(const StoreKey& key, const std::vector<Trial>& trials) {
   const ir::Program loop = parse_kernel(key.text, {}, key.name);
   const Trail heuristic = rules::heuristic(loop, measure::target_of(key.info)).trail();
@@ -82,7 +83,8 @@ bool FirstOption::loses() const { return loss > 1 + measure::Protocol().tie; }
 
 std::vector<FirstOption> first_options(const std::string& file, const std::string& kernel) {
   std::vector<StoreKey> keys = store_keys(file);
-  std::erase_if(keys, [](const StoreKey& key) { return !key.text.starts_with("==="); });  // of others: no rules of ours
+  // kernels without Loop IR have no rules of deplo
+  std::erase_if(keys, [](const StoreKey& key) { return !key.text.starts_with("==="); });
   std::vector<std::string> names;
   for (const StoreKey& key : keys) names.push_back(key.name);
   measure::Store store = measure::Store::open_to_read(file);

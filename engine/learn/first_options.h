@@ -1,5 +1,5 @@
-// Which first options of the rules lose, by the trials of a store: what tuning always finds the same, the compiler
-// could pick at once.
+// Finds knobs for which the rules' first option is slow, by the trials of a store. If tuning always replaces a first
+// option by the same value, the compiler could choose this value itself.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,35 +8,38 @@
 
 namespace deplo::engine {
 
-/// A knob of the heuristic's schedule of one kernel on one device, of which other values were tried, too.
+/// A knob of the heuristic's schedule of one kernel on one device, for which other values were tried as well.
 struct FirstOption {
-  std::string knob;            // rule.knob
-  std::string kernel, device;  // their names
-  std::string extents;         // of the kernel's loops, outermost first: "M=32 N=512 K=3584"
+  std::string knob;            // "RULE.KNOB"
+  std::string kernel, device;  // names of the kernel and the device
+  std::string extents;         // extents of the kernel's loops, outermost first: "M=32 N=512 K=3584"
   std::string first;           // the heuristic's value
-  std::string best;  // the value in the fastest schedule; engine::absent: other choices left the knob undecided
-  /// The fastest time with the heuristic's value, over the fastest time of all.
+  // its value in the fastest schedule, or engine::absent if other choices left the knob undecided
+  std::string best;
+  /// The fastest time with the heuristic's value, divided by the fastest time of all trials.
   double loss = 1;
-  std::size_t trials = 0;  // with the heuristic's value, and with others
+  std::size_t trials = 0;  // number of trials with the heuristic's value, and with other values
   std::size_t others = 0;
-  /// Is the loss larger than what counts as a tie (measure::Protocol)?
+  /// Returns true if the loss is larger than a tie (measure::Protocol).
   bool loses() const;
 };
 
-/// In the order of store_keys(), then of the heuristic's trail. Only kernels that have Loop IR, and only valid times of
-/// full measurements. `kernel`: as in select_names(). Throws Error, also if there is no such file.
+/// Returns the options in the order of store_keys(), then of the heuristic's trail. Only kernels with Loop IR and only
+/// valid times of full measurements are used. `kernel`: as in select_names(). Throws Error, also if the file does not
+/// exist.
 std::vector<FirstOption> first_options(const std::string& store, const std::string& kernel = "");
 
-/// One knob over all kernels and devices.
+/// Statistics of one knob over all kernels and devices.
 struct FirstOptionSummary {
   std::string knob;
-  std::int64_t kernels = 0,
-               loses = 0;  // of how many kernels other values were tried, and in how many the first one loses
-  double mean_loss = 1;    // the geometric mean over `kernels`
-  std::string instead;     // where it loses: the most frequent change and its number, "4 -> 8 (9)"
-  const FirstOption* worst = nullptr;  // the largest loss; into the argument
+  // number of kernels for which other values were tried, and of those for which the first option loses
+  std::int64_t kernels = 0, loses = 0;
+  double mean_loss = 1;                // geometric mean over `kernels`
+  std::string instead;                 // the most frequent change among the losses, and its count: "4 -> 8 (9)"
+  const FirstOption* worst = nullptr;  // the largest loss; points into the argument of summarise()
 };
-/// The largest product of loss and kernels first: what the heuristic would gain most by.
+/// Returns one summary per knob, sorted by descending product of loss and kernels: the knob from which the heuristic
+/// would gain most comes first.
 std::vector<FirstOptionSummary> summarise(const std::vector<FirstOption>&);
 
 }  // namespace deplo::engine

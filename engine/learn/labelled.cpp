@@ -21,14 +21,14 @@ using search::model::Labelled;
 
 namespace {
 
-/// nullopt: rules have changed since.
+/// Returns the features of a schedule, or nullopt if the trail no longer fits the rules.
 std::optional<rules::Features> features_of(const ir::Program& loop, const Target& target, const std::string& trail) {
   const auto lowering = rules::follow(loop, target, parse_trail(trail), rules::TrailIs::whole);
   if (!lowering.ok()) return std::nullopt;
   return rules::features(lowering.value().program(), target);
 }
 
-/// The valid ones; at most `most`, evenly over them.
+/// Returns the valid trials, or `most` of them, evenly spaced.
 std::vector<measure::KnownTrial> valid_trials(measure::Store& store, const StoreKey& key, std::size_t most) {
   std::vector<measure::KnownTrial> trials = store.known_trials(key.kernel, key.device, key.protocol);
   std::erase_if(trials, [](const measure::KnownTrial& known) {
@@ -56,8 +56,8 @@ Labelled label(measure::Store& store, const StoreKey& key, std::size_t most) {
   return set;
 }
 
-/// log2 of the numbers, or they themselves where one is not positive: a switch's 0 and 1 must differ. Where one is text
-/// the options' own numbers.
+/// A number for each option of a knob: log2 of its value, or the value itself if some value is not positive, because a
+/// switch's 0 and 1 must differ. If some value is text, the index of the option.
 struct Column {
   bool numeric = true;
   std::vector<float> of_option;
@@ -86,7 +86,7 @@ std::vector<Labelled> label_store(const std::string& file, std::size_t least, st
   measure::Store store = measure::Store::open_to_read(unpacked.path());
   std::vector<Labelled> sets;
   for (const StoreKey& key : keys) {
-    if (!key.text.starts_with("===")) continue;  // imported: no kernel of ours
+    if (!key.text.starts_with("===")) continue;  // an imported kernel has no Loop IR
     Labelled set = label(store, key, most);
     if (set.logs.size() >= least) sets.push_back(std::move(set));
   }

@@ -39,7 +39,8 @@ Trail trail_of(const search::Records& records, std::size_t row) {
   return trail;
 }
 
-/// nullopt: no rules decide about the kernel, or its text is of another version.
+/// Returns the heuristic's trail under the current rules. Returns nullopt if no rules decide about the kernel, or if
+/// its text is of another version.
 std::optional<Trail> todays_heuristic(const StoredSpace& space) {
   if (!space.kernel_text.starts_with("===")) return std::nullopt;
   try {

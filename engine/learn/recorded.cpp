@@ -22,9 +22,10 @@
 namespace deplo::engine {
 namespace {
 
-constexpr std::string_view recorded = "recorded";  // the protocol; and how the text of such a kernel starts
+constexpr std::string_view recorded = "recorded";  // the protocol; also the first word of an imported kernel's text
 
-// A word of a trail has no blanks, is not empty, and its name holds no '='.
+// Encodes a text as a word of a trail: a word has no blanks and is not empty. The characters in `more` are encoded as
+// well, such as '=' in names.
 std::string encode(std::string_view text, std::string_view more = "") {
   if (text.empty()) return "%";
   std::string out;
@@ -64,7 +65,8 @@ Value value_of(const Value& word) {
   return word;
 }
 
-// "1 true "a b"", encoded: the values of a knob as JSON; "": their words tell it.
+// Returns the JSON values of a knob, encoded, such as "1 true "a b"". Returns "" if the trail words alone give the
+// JSON.
 std::string json_words(const search::Knob& knob) {
   std::string text;
   bool told = true;
@@ -75,12 +77,13 @@ std::string json_words(const search::Knob& knob) {
   return told ? "" : text;
 }
 
+// Returns the text of an imported kernel. Spaces whose texts differ are different kernels. Names of knobs contain no
+// '='.
 // recorded NAME
 // problem_size=JSON                 if it is known
 // objective=NAME UNIT DIRECTION     unless it is the time; the direction of a duration is "duration"
-// json=KNOB VALUE VALUE …           if the words of the knob's values do not tell their types
+// json=KNOB VALUE VALUE …           if the words of the knob's values do not determine their JSON types
 // KNOB VALUE VALUE …
-// The name of a knob has no '='. Spaces that differ in one of these are different kernels.
 std::string describe(const search::Records& records) {
   std::string text = fmt::format("{} {}\n", recorded, encode(records.kernel.empty() ? records.name : records.kernel));
   if (!records.problem_size.empty()) text += fmt::format("problem_size={}\n", encode(records.problem_size));
@@ -136,8 +139,8 @@ search::Record record_of(const measure::TrialRecord& trial, std::span<const doub
   return record;
 }
 
-/// The extents of the first output of a kernel of Loop IR. If they are more than three, or none, their product, because
-/// a launch has three dimensions. "": the text is of another version.
+/// Returns the extents of the first output of a kernel of Loop IR, or their product if there are more than three or
+/// none, because a launch has three dimensions. Returns "" if the text is of another version.
 std::string size_of_program(const std::string& text) {
   constexpr std::size_t max_dimensions = 3;
   ir::Program program;
@@ -153,15 +156,15 @@ std::string size_of_program(const std::string& text) {
   return fmt::format("[{}]", join(output->shape, ", "));
 }
 
-/// "[256, 128]" of whole numbers; "" if a word is something else: a store may come from a stranger.
+/// Returns "[256, 128]" for whole numbers, or "" if a word is something else: a store may come from a stranger.
 std::string size_of_words(const std::vector<std::string>& words) {
   for (const std::string& word : words)
     if (word.empty() || word.find_first_not_of("0123456789") != std::string::npos) return "";
   return fmt::format("[{}]", join(words, ", "));
 }
 
-/// The problem size of a kernel file's space; if it has none, the elements of the first output. `lines`: those of
-/// foreign::KernelFile::identity() after the first, arguments first.
+/// Returns the problem size of a kernel file's space or, if it has none, the number of elements of the first output.
+/// `lines` are the lines of foreign::KernelFile::identity() after the first. Arguments come first.
 std::string size_of_kernel_file(std::istringstream& lines) {
   std::string elements;
   for (std::string line; std::getline(lines, line);) {
@@ -179,7 +182,7 @@ std::string size_of_kernel_file(std::istringstream& lines) {
   return elements;
 }
 
-/// The grid of BlockProgram::identity(): "…, 4 x 1 x 1 blocks".
+/// Returns the grid from BlockProgram::identity(): "…, 4 x 1 x 1 blocks".
 std::string size_of_tile_program(const std::string& line) {
   std::istringstream words(line.substr(std::min(line.rfind(", ") + 1, line.size())));
   std::string x, y, z, by;
@@ -187,7 +190,8 @@ std::string size_of_tile_program(const std::string& line) {
   return size_of_words({x, y, z});
 }
 
-/// As JSON, for other tools; "": it is not known. `text`: what the store knows the kernel by.
+/// Returns the problem size as JSON, for other tools, or "" if it is unknown. `text` is the kernel's identity in the
+/// store.
 std::string problem_size_of(const std::string& text) {
   std::istringstream lines(text);
   std::string first;
@@ -207,7 +211,7 @@ std::optional<search::Records> read_space(measure::Store& store, const StoreKey&
     trails.push_back(parse_trail(known.trial.trail));
     space.meet(trails.back());
   }
-  if (!space.has_knobs() || trials.empty()) return std::nullopt;  // a kernel without a decision
+  if (!space.has_knobs() || trials.empty()) return std::nullopt;  // a kernel without decisions
   for (std::size_t i = 0; i < trials.size(); ++i) {
     std::vector<double> launches;
     std::ranges::copy_if(trials[i].trial.timing.samples, std::back_inserter(launches),

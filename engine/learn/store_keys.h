@@ -1,4 +1,4 @@
-// Groups of times in a store that can be compared with each other.
+// Groups of trials in a store whose times can be compared with each other.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,15 +11,15 @@ namespace deplo::engine {
 /// A kernel, a device and a protocol, with the ids that measure::Store::known_trials() takes.
 struct StoreKey {
   std::int64_t kernel = 0, device = 0;
-  std::string name, text, key;  // the kernel's
+  std::string name, text, key;  // of the kernel
   std::string protocol;
-  std::int64_t latest = 0;   // the id of its latest trial
-  std::string first_trail;   // of its first trial: what tuning began with
-  measure::DeviceInfo info;  // of the device
+  std::int64_t latest = 0;  // id of the latest trial
+  std::string first_trail;  // trail of the first trial, with which tuning began
+  measure::DeviceInfo info;
 };
 
-/// All keys that have trials, in the order of their ids. Left out are protocols of less effort, under which every valid
-/// time is `stopped`. Throws Error, also if there is no such file.
+/// Returns all keys that have trials, in the order of their ids. Reduced-effort protocols, under which every valid time
+/// is `stopped`, are left out. Throws Error, also if the file does not exist.
 std::vector<StoreKey> store_keys(const std::string& store);
 
 }  // namespace deplo::engine

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::string_view sqlite = "SQLite format 3", gzip = "\x1f\x8b";
 
-/// Not of a pipe: to read it is to wait, and to take.
+/// Returns the first bytes of a regular file, or "" for anything else: reading a pipe could block, and would consume
+/// its data.
 std::string first_bytes(const std::string& file) {
   std::error_code none;
   if (!std::filesystem::is_regular_file(file, none)) return "";
@@ -39,7 +40,7 @@ bool is_store(const std::string& file) {
   if (!first.starts_with(gzip)) return first == sqlite;
   try {
     return search::records::read_unpacked(file).starts_with(sqlite);
-  } catch (const Error&) {  // whoever reads it says what is wrong
+  } catch (const Error&) {  // the code that reads the file reports the error
     return false;
   }
 }

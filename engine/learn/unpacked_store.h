@@ -1,4 +1,4 @@
-// A store that may be compressed, as a file that SQLite can read.
+// Makes a store that may be compressed available as a file that SQLite can read.
 #pragma once
 #include <optional>
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace deplo::engine {
 
-/// Unpacks a .gz file of a store into a temporary folder; any other file stays where it is.
+/// Unpacks a store's .gz file into a temporary folder. Any other file is used in place.
 class UnpackedStore {
  public:
-  /// Throws Error if the file is damaged, or if it cannot be unpacked.
+  /// Throws Error if the file is damaged or cannot be unpacked.
   explicit UnpackedStore(const std::string& file);
   const std::string& path() const { return path_; }
 
@@ -19,7 +19,7 @@ class UnpackedStore {
   std::string path_;
 };
 
-/// Is it a regular file that is an SQLite database by its first bytes, compressed or not?
+/// Returns true for a regular file that begins like an SQLite database, compressed or not.
 bool is_store(const std::string& file);
 
 }  // namespace deplo::engine

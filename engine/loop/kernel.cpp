@@ -18,7 +18,7 @@
 namespace deplo::engine {
 namespace {
 
-constexpr double most_bytes = 64e9;  // of all buffers: beyond what any device here holds, and far below 2^63
+constexpr double most_bytes = 64e9;  // bytes of all buffers; more than any supported device has, and far below 2^63
 
 std::filesystem::path kernel_file(std::string_view kernel, std::string_view place) {
   std::filesystem::path path(kernel);
@@ -43,7 +43,7 @@ void check_symbols(const std::vector<std::string>& declared, const ir::Symbols& 
     if (!given.contains(name)) fail("no value for", name, "");
 }
 
-// What is no fault of the program as such, but leaves nothing to tune.
+// Rejects well-formed programs that leave nothing to tune.
 void check_outputs(const ir::Program& program, const std::string& file) {
   std::set<std::string, std::less<>> written;
   ir::for_each(program.body, [&](const ir::Stmt& stmt) {
@@ -98,7 +98,7 @@ ir::Program load_kernel(std::string_view kernel, const ir::Symbols& symbols, std
   const std::filesystem::path file = kernel_file(kernel, place);
   const std::string text = read_file(file);
   check_symbols(ir::declared_symbols(text, file.string()), symbols, kernel, place);
-  check_size(ir::parse(text, symbols, file.string()), place);  // the symbols' fault, not the text's
+  check_size(ir::parse(text, symbols, file.string()), place);  // an error here is due to the symbols, not to the text
   return parse_kernel(text, symbols, file.string());
 }
 

@@ -1,4 +1,4 @@
-// Kernels by name: Loop IR text under configs/kernels, or the user's own .loop file, bound to sizes.
+// Finds kernels by name: Loop IR text under configs/kernels or in the user's own .loop file, bound to sizes.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,18 +8,19 @@
 
 namespace deplo::engine {
 
-/// `kernel` names configs/kernels/NAME.loop or is the path of a .loop file. Throws Error: prefixed by `place` if the
-/// caller is wrong (an unknown kernel, an unknown or missing symbol), prefixed by the file if the text is wrong.
+/// Returns a kernel. `kernel` is the NAME of configs/kernels/NAME.loop or the path of a .loop file. Throws Error:
+/// prefixed by `place` if the arguments are wrong (an unknown kernel, an unknown or missing symbol), prefixed by the
+/// file if its text is wrong.
 ir::Program load_kernel(std::string_view kernel, const ir::Symbols& symbols, std::string_view place);
 
-/// Parses a kernel's text from a store or a file. Throws Error, prefixed by `place`, unless it is a well-formed Loop IR
-/// program with outputs and with valid names and sizes.
+/// Parses the text of a kernel from a store or a file. Throws Error, prefixed by `place`, unless the text is a
+/// well-formed Loop IR program with outputs and with valid names and sizes.
 ir::Program parse_kernel(std::string_view text, const ir::Symbols& symbols, const std::string& place);
 
-/// Throws Error, prefixed by `place`, if the buffers together are larger than any supported device holds.
+/// Throws Error, prefixed by `place`, if the buffers together are larger than the memory of any supported device.
 void check_size(const ir::Program&, std::string_view place);
 
-/// "M=512 N=3584 K=3584"
+/// Returns a text such as "M=512 N=3584 K=3584".
 std::string print(const ir::Symbols& symbols);
 
 }  // namespace deplo::engine
