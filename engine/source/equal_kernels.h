@@ -7,7 +7,8 @@
 
 namespace deplo::engine {
 
-/// For each kernel: the number of the first kernel that is equal to it except for names. That may be its own number.
+/// Returns, for each kernel, the index of the first kernel that is equal to it except for names. It may be the kernel's
+/// own index.
 std::vector<std::size_t> first_equals(const std::vector<ir::Program>& kernels);
 
 }  // namespace deplo::engine

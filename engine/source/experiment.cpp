@@ -76,7 +76,7 @@ FamilyGoal read_family_goal(const Config& config) {
   return goal;
 }
 
-// A list, or the file of another experiment, whose list it is.
+// Returns the list of kernels. If `kernels` names the file of another experiment, that file's list is returned.
 Config entries_of(const Config& kernels, const std::filesystem::path& folder) {
   if (!kernels.is_text() || !kernels.text().ends_with(".yaml")) return kernels;
   const std::string file = kernels.text();
@@ -127,7 +127,7 @@ void check_target(const std::string& name, std::string_view place) {
 }
 
 void check_parameters(const std::vector<KernelCase>& kernels) {
-  std::map<std::string, const Restriction*> missed;  // by text and place
+  std::map<std::string, const Restriction*> missed;  // key: text and place of the restriction
   std::set<std::string> met;
   std::vector<std::string> parameters;
   for (const KernelCase& kernel : kernels) {
@@ -159,7 +159,7 @@ void check_parameters(const std::vector<KernelCase>& kernels) {
 }
 
 void check_device(const std::string& name, std::string_view place) {
-  // Whether there are so many is for open_device to say.
+  // open_device reports a device number that is too large.
   const std::size_t colon = std::min(name.find(':'), name.size());
   const std::string backend = name.substr(0, colon);
   const bool numbered = (backend == "cuda" || backend == "opencl") && colon + 1 < name.size() &&

@@ -30,14 +30,14 @@ std::string default_name(const std::string& kernel, const ir::Symbols& symbols) 
   return name;
 }
 
-// A file may be named as seen from the experiment's own folder.
+// Returns the path of a file whose name may be relative to the experiment's folder.
 std::string resolve(const std::string& file, const char* extension, const std::filesystem::path& folder) {
   std::error_code error;
   const bool beside = file.ends_with(extension) && std::filesystem::exists(folder / file, error);
   return beside ? (folder / file).string() : file;
 }
 
-/// The keys of such an entry: its own, those of every entry, and the options that its source takes.
+/// Rejects keys other than the entry kind's own keys, the keys of every entry, and the options that its source takes.
 void check_keys(const Config& config, std::vector<std::string_view> keys, SourceKind kind) {
   keys.insert(keys.end(), {"name", "restrict", "inputs", "objectives"});
   for (const SourceOption& option : source_options())
@@ -45,7 +45,7 @@ void check_keys(const Config& config, std::vector<std::string_view> keys, Source
   config.only(keys);
 }
 
-/// By default half as many shapes are held out as there are, and at most this many.
+/// The default number of held-out shapes is half the number of shapes, but at most this many.
 constexpr std::size_t max_held_out = 6;
 
 void read_family(const Config& config, Entry& entry) {
@@ -54,7 +54,7 @@ void read_family(const Config& config, Entry& entry) {
   if (!shapes && held_out) throw Error(held_out->place() + ": expected held_out next to shapes, found it alone");
   if (!shapes) return;
   entry.shapes = read_shapes(*shapes);
-  constexpr std::uint64_t seed = 0;  // the same shapes in every run
+  constexpr std::uint64_t seed = 0;  // makes every run hold out the same shapes
   const std::size_t usual = std::min((entry.shapes.size() + 1) / 2, max_held_out);
   if (!held_out)
     entry.held_out = draw_held_out(entry.shapes, usual, seed);
@@ -109,7 +109,7 @@ void read_tile(const Config& config, const std::filesystem::path& folder, Entry&
   if (const auto arguments = config.find("arguments"))
     for (const Config& argument : arguments->items()) {
       const std::string text = argument.text();
-      const std::size_t value = text.find('=') + 1;  // 0 without a name
+      const std::size_t value = text.find('=') + 1;  // 0 if there is no name
       source.arguments.push_back(text.substr(0, value) + resolve(text.substr(value), ".npy", folder));
     }
   entry.source.from = std::move(source);
@@ -222,7 +222,7 @@ void add(Experiment& experiment, const Entry& entry, Inputs& inputs, const Targe
 
 namespace {
 
-/// The entry with these sizes, too.
+/// Returns the entry with these sizes added.
 Entry at_shape(Entry entry, const ir::Symbols& shape) {
   auto* const kernel = std::get_if<LoopKernel>(&entry.source.from);
   ir::Symbols& sizes = kernel != nullptr ? kernel->symbols : std::get<Expression>(entry.source.from).sizes;
@@ -250,7 +250,7 @@ void add_family(Experiment& experiment, const Entry& entry, Inputs& inputs, cons
         experiment.kernels.push_back(std::move(kernel));
       }
     }
-  constexpr std::uint64_t seed = 1;  // the same shapes in every run
+  constexpr std::uint64_t seed = 1;  // makes every run draw the same shapes
   for (const ir::Symbols& shape : draw_between(entry.shapes, entry.held_out, seed))
     family.between.push_back({shape, kernels_of(at_shape(entry, shape), inputs, target)});
   experiment.families.push_back(std::move(family));
@@ -263,8 +263,8 @@ std::string identity(const KernelCase& kernel) {
 }
 
 std::vector<KernelCase> merge_equal(std::vector<KernelCase> kernels) {
-  std::map<std::string, std::string> places;  // by name
-  std::map<std::string, std::size_t> known;   // by what is computed
+  std::map<std::string, std::string> places;  // name → place
+  std::map<std::string, std::size_t> known;   // identity → index in `result`
   std::vector<KernelCase> result;
   for (KernelCase& kernel : kernels) {
     const auto [named, is_new] = places.emplace(kernel.name, kernel.place);

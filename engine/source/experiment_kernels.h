@@ -12,36 +12,40 @@ namespace deplo::engine {
 
 struct Entry {
   Source source;
-  std::string name;   // of its kernels: NAME for a single one, else NAME.WHAT_IT_COMPUTES; "": that of its kernel file
+  // Name of the entry's kernels: NAME for a single kernel, otherwise NAME.WHAT_IT_COMPUTES. "": the name in its kernel
+  // file.
+  std::string name;
   std::string place;  // file:line, for messages
   Inputs inputs = {};
   Restrictions restrictions = {};
-  std::optional<measure::Objectives> objectives = {};  // nullopt: what a user's own space says, else the time
-  bool tf32_of_all = false;                            // the entry itself does not say whether tf32 is allowed
-  std::vector<ir::Symbols> shapes = {};                // of a family; `source` then lacks their sizes
-  std::vector<ir::Symbols> held_out = {};  // shapes that do not count when the family's schedules are chosen
+  // nullopt: the objectives of a user's own space, or else the time
+  std::optional<measure::Objectives> objectives = {};
+  bool tf32_of_all = false;              // true: the entry itself does not say whether tf32 is allowed
+  std::vector<ir::Symbols> shapes = {};  // shapes of a family; the sizes in them are missing in `source`
+  // shapes that are ignored when the family's schedules are chosen
+  std::vector<ir::Symbols> held_out = {};
 };
-/// The options that the map's keys set.
+/// Reads the source options among the map's keys.
 SourceOptions read_source_options(const Config&);
-/// Files may be named relative to `folder`. `all`: options for what the entry does not say itself. The entry's name
-/// gets the type that `all` says as a suffix, unless it is f32. Kernels that may use tf32 because of `all` get the
-/// suffix tf32. Throws Error `file:line: …`.
+/// Reads an entry. Names of files may be relative to `folder`. `all` has the options that hold unless the entry sets
+/// them itself. The name of the entry gets the type from `all` as a suffix, unless that type is f32. Kernels that may
+/// use tf32 because of `all` get the suffix tf32. Throws Error `file:line: …`.
 Entry read_entry(const Config&, const std::filesystem::path& folder, const SourceOptions& all = {});
 
-/// The entry's kernel, or all kernels that its graph or its tile program becomes for the target. `inputs` override the
-/// entry's own. Throws Error with the entry's place.
+/// Returns the entry's kernel, or all kernels that its graph or tile program becomes for the target. `inputs` override
+/// the entry's own inputs. Throws Error with the entry's place.
 std::vector<KernelCase> kernels_of(Entry, Inputs& inputs, const Target&);
 
-/// Adds these kernels, and the graph if the entry is one.
+/// Adds the entry's kernels. If the entry is a graph, adds the graph as well.
 void add(Experiment&, const Entry&, Inputs& inputs, const Target&);
 
-/// Adds the kernels of each of the entry's shapes, and the family.
+/// Adds the kernels of each of the entry's shapes, and the family itself.
 void add_family(Experiment&, const Entry&, Inputs& inputs, const Target&);
 
-/// Equal for kernels that are tuned as one.
+/// Returns a text that is equal for kernels that are tuned as one.
 std::string identity(const KernelCase&);
-/// Merges equal kernels with equal restrictions into the first of them, which counts for all. Throws Error if a name
-/// occurs twice.
+/// Merges each group of equal kernels with equal restrictions into the first kernel of the group (KernelCase::same).
+/// Throws Error if a name occurs twice.
 std::vector<KernelCase> merge_equal(std::vector<KernelCase>);
 
 }  // namespace deplo::engine

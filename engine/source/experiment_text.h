@@ -6,8 +6,8 @@
 
 namespace deplo::engine {
 
-/// Prints an experiment with this one entry, without the experiment's name, restrictions and inputs. parse_experiment()
-/// reads it back. The text is JSON, which is valid YAML. Bytes that are not UTF-8 are replaced.
+/// Prints an experiment with only this entry. The experiment's name, restrictions and inputs are left out. The text is
+/// JSON, which is valid YAML; parse_experiment() reads it. Bytes that are not UTF-8 are replaced.
 std::string print(const Experiment&, const Entry&);
 
 }  // namespace deplo::engine

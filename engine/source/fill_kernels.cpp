@@ -32,19 +32,20 @@ struct Range {
   }
 };
 
-/// Of the finite numbers.
+/// Returns the range of the finite numbers.
 Range range_of(const ir::Numbers& numbers) {
   Range range;
   for (std::size_t i = 0; i < numbers.size(); ++i) range.add(numbers[i]);
   return range;
 }
 
-/// What a tensor that the graph reads is drawn from in its kernels; nullopt: as where nothing is said.
+/// Returns the distribution of a tensor that the graph reads, for its kernels. Returns nullopt for the default
+/// distribution.
 std::optional<ir::Fill> said(const ir::Tensor& tensor) {
   const ir::ValueSource& source = tensor.source;
   const bool real = ir::is_float(tensor.type.dtype);
-  if (source.given && source.values) return std::nullopt;  // the file itself is read
-  if (source.values) {                                     // theirs is the range, where that has one sign
+  if (source.given && source.values) return std::nullopt;  // the kernels read the file itself
+  if (source.values) {                                     // use the values' range if all have the same sign
     if (!real || source.values->empty()) return std::nullopt;
     const Range range = range_of(*source.values);
     if (range.low >= range.high || (range.low < 0 && range.high > 0)) return std::nullopt;
@@ -52,7 +53,7 @@ std::optional<ir::Fill> said(const ir::Tensor& tensor) {
   }
   const ir::Fill& fill = source.fill;
   if (source.given) return fill;
-  // Around a constant: a wrong index would not show where all elements are alike.
+  // A range around the constant: if all elements were equal, a wrong index would go unnoticed.
   if (fill.draw == Draw::constant) {
     if (!real || fill.a == 0) return std::nullopt;
     return ir::Fill{Draw::uniform, std::min(0.5 * fill.a, 1.5 * fill.a), std::max(0.5 * fill.a, 1.5 * fill.a)};
@@ -62,7 +63,7 @@ std::optional<ir::Fill> said(const ir::Tensor& tensor) {
   return fill;
 }
 
-/// To three digits, which libraries of mathematics agree on, and not out of the range.
+/// Rounds to three digits, without leaving the range. Math libraries agree on that many digits.
 double rounded(double value, double low, double high) {
   for (const double nudge : {0.0, 1e-2, -1e-2}) {
     const double near = std::stod(fmt::format("{:.2e}", value * (1 + nudge)));
@@ -84,7 +85,7 @@ std::optional<ir::Fill> fill_of(const Range& seen, ir::DType dtype) {
 
 bool holds_the_usual(const ir::Fill& fill) { return fill.draw == Draw::uniform && fill.a <= -1 && fill.b >= 1; }
 
-using Fills = std::map<std::string, ir::Fill>;  // by tensor
+using Fills = std::map<std::string, ir::Fill>;  // by the tensor's name
 
 class Filler {
  public:
@@ -121,7 +122,7 @@ class Filler {
     if (const auto fill = fill_of(range_of(*tensor.source.values), tensor.type.dtype)) seen_[tensor.name] = *fill;
   }
 
-  /// The tensor that another one is a part of: one that is none has its own name.
+  /// Returns the tensor that `tensor` is a part of, or `tensor` itself if it is not a part.
   const std::string& whole(const std::string& tensor) const {
     const auto found = whole_.find(tensor);
     return found == whole_.end() ? tensor : whole(found->second);
@@ -144,9 +145,10 @@ class Filler {
     return ir::draw(fill == seen_.end() ? usual : fill->second, buffer.dtype, rng);
   }
 
-  /// Of the sample points as many as `most_executions` allows; none where one element alone takes more.
+  /// Returns the distributions of a kernel's outputs, by evaluating sample points until `most_executions` is reached.
+  /// Returns none if a single point exceeds this limit.
   Fills observe(const ir::Program& kernel) const {
-    // About a second of the interpreter: a matmul of up to 150,000 terms is observed at all of its points.
+    // This takes the interpreter about a second. For a matmul of up to 150,000 terms, all sample points are evaluated.
     constexpr double most_executions = 2e7;
     std::vector<std::int64_t> extents;
     const auto axes = ir::free_axes(kernel);
@@ -174,7 +176,7 @@ class Filler {
     if (!holds_the_usual(fill)) drawn_[whole(tensor)] = fill;
   }
 
-  /// The steps of a recurrence are thousands of equal kernels: what the first one writes stands for all.
+  /// A recurrence has thousands of equal kernels, one per step. The distributions of the first step are used for all.
   Fills observe_step(const ir::Program& kernel) {
     const ir::Canonical form = ir::canonical(kernel);
     const auto [known, is_new] = steps_.try_emplace(print(form.program));
@@ -193,9 +195,10 @@ class Filler {
 
   ir::Module& module_;
   std::map<std::string, std::string> whole_;      // of the tensors that are parts
-  std::map<std::string, std::size_t> last_read_;  // the last kernel that reads a tensor, or a part of it
-  Fills drawn_, seen_;                            // of tensors: in a kernel; in the graph, as far as is known
-  std::map<std::string, std::vector<std::optional<ir::Fill>>> steps_;  // of buffers, by the canonical text of a kernel
+  std::map<std::string, std::size_t> last_read_;  // part → the tensor that contains it
+  Fills drawn_, seen_;  // by tensor: the distribution in kernels; the known distribution in the graph
+  // canonical text of a kernel → the distributions of its buffers
+  std::map<std::string, std::vector<std::optional<ir::Fill>>> steps_;
 };
 
 }  // namespace

@@ -34,15 +34,16 @@ Result<rules::Fused> lower_by_trail(const ir::torch::Graph& graph, const Passes&
                                     const rules::FusionObserver& observer) {
   CHECK(passes.lift);
   const ir::tensor::Graph tensors = lower_to_tensor(graph, passes);
-  if (tensors.outputs.empty()) return rules::Fused{};  // all are without elements
+  if (tensors.outputs.empty()) return rules::Fused{};  // all outputs are empty
   Result<rules::Fused> fused = rules::fuse(
       tensors, taken, {.merge = passes.merge, .guard = passes.guard, .target = passes.target, .fixed = passes.fixed},
       observer);
   if (!fused.ok()) return fused;
   for (ir::Program& kernel : fused.value().module.kernels) {
-    kernel.allow_tf32 =
-        graph.allow_tf32 && !ir::mma::find_products(kernel, ir::mma::Operands::tf32).empty();  // others keep their keys
-    if (passes.merge) check_size(kernel, "the graph");  // a lifted matmul has all its products, to be looked at only
+    // Kernels without tf32 products keep their keys.
+    kernel.allow_tf32 = graph.allow_tf32 && !ir::mma::find_products(kernel, ir::mma::Operands::tf32).empty();
+    // a lifted but unmerged matmul holds all its products; it is only for display
+    if (passes.merge) check_size(kernel, "the graph");
     if (const std::string fault = ir::verify(kernel); !fault.empty())
       throw Error(fmt::format("the graph: expected kernels that verify, found in {}: {}", kernel.name, fault));
   }
@@ -80,7 +81,7 @@ class Variations {
   const ir::torch::Graph& graph_;
   const Passes& passes_;
   std::size_t most_;
-  std::set<std::string> varied_;  // knobs
+  std::set<std::string> varied_;  // knobs that are varied already
   std::vector<Variation> found_;
 };
 

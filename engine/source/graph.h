@@ -14,39 +14,39 @@
 
 namespace deplo::engine {
 
-/// The passes of the front half: decompose, optimise, lift, merge. Each needs those before it.
+/// The passes of the front half: decompose, optimise, lift, merge. Each pass requires the passes before it.
 struct Passes {
   bool optimise = true, lift = true, merge = true;
-  bool guard = true;   // false: merge whatever is legal, whatever it costs
-  Target target = {};  // the target that fusion may look at (source.h)
+  bool guard = true;   // false: merge whatever is legal, at any cost
+  Target target = {};  // the target that fusion takes into account (source.h)
   Trail fixed = {};    // FuseOptions::fixed
 };
 /// Parses "d", "do", "dol" or "dolm". Throws Error.
 Passes parse_passes(const std::string& text);
 
 ir::tensor::Graph lower_to_tensor(const ir::torch::Graph&, const Passes&);
-/// All kernels are verified. Throws Error if the graph needs more memory than any device has, or a type that kernels
-/// cannot hold.
+/// Lowers a graph to verified kernels. Throws Error if the graph needs more memory than any device has, or a type that
+/// kernels do not support.
 ir::Module lower_to_module(const ir::torch::Graph&, const Passes&, const rules::FusionObserver& = {});
-/// The same, with the decisions of fusion that `taken` names; the heuristic takes the others. A failure: `taken` does
-/// not fit this graph.
+/// Like lower_to_module(), but with the decisions of fusion in `taken`; the heuristic makes the others. Fails if
+/// `taken` does not fit this graph.
 Result<rules::Fused> lower_by_trail(const ir::torch::Graph&, const Passes&, const Trail& taken,
                                     const rules::FusionObserver& = {});
-/// A graph lowered with decisions of fusion that are not the heuristic's.
+/// A graph lowered with decisions of fusion that differ from the heuristic's.
 struct Variation {
-  Trail changes;  // these decisions; empty: all are the heuristic's
+  Trail changes;  // the decisions that differ; empty: none
   rules::Fused fused;
 };
-/// The heuristic's kernels, then those of each other option of each decision, with the heuristic's options for the
-/// other decisions. At most `max_variations`.
+/// Returns the heuristic's variation, then one variation for each other option of each decision, with the heuristic's
+/// options for all other decisions. Returns at most `max_variations`.
 std::vector<Variation> vary_decisions(const ir::torch::Graph&, const Passes&, std::size_t max_variations = 32);
 
-/// Identifies a graph and what is fixed about its kernels, in stores.
+/// Returns a key that identifies, in stores, a graph and what is fixed about its kernels.
 std::string graph_key(const ir::torch::Graph&, const Passes&);
-/// Equal for modules with the same kernels in the same order, except for names.
+/// Returns a digest that is equal for modules with the same kernels in the same order, ignoring names.
 std::string kernels_digest(const ir::Module&);
-/// The module of lower_by_trail() with the distributions of each kernel's inputs set (engine/source/fill_kernels.h).
-/// Throws Error if `taken` does not fit.
+/// Returns the module of lower_by_trail() with the input distributions of all kernels set
+/// (engine/source/fill_kernels.h). Throws Error if `taken` does not fit the graph.
 ir::Module lower_to_measure(const ir::torch::Graph&, const Passes& = {}, const Trail& taken = {});
 
 }  // namespace deplo::engine

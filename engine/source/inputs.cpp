@@ -30,13 +30,13 @@ constexpr const char* forms =
     "uniform(a, b), normal(mean, deviation), randint(first, end), distinct(first, end), constant(value) or a .npy "
     "file";
 
-/// A number, or a list of numbers.
+/// Returns true if the text begins like a number or a list of numbers.
 bool is_scalar(std::string_view text) {
   return !text.empty() && (std::isdigit(static_cast<unsigned char>(text[0])) != 0 || text[0] == '[' ||
                            ((text[0] == '-' || text[0] == '+' || text[0] == '.') && text.size() > 1));
 }
 
-/// As .npy file in the inputs' folder.
+/// Writes the array to a .npy file in the inputs' folder, and returns its path.
 std::string extract(Inputs& inputs, const ir::torch::Zip& zip, const std::string& array) {
   const std::string bytes = zip.read_array(array);
   if (!inputs.folder) inputs.folder = std::make_shared<const measure::WorkFolder>();
@@ -47,7 +47,7 @@ std::string extract(Inputs& inputs, const ir::torch::Zip& zip, const std::string
   return file;
 }
 
-/// From the words that an expression uses for them.
+/// A distribution, by its name in expressions.
 struct Form {
   std::string_view name;
   Draw draw;
@@ -153,7 +153,7 @@ void give(Inputs& inputs, ir::torch::Graph& graph) {
     check_type(found->second, node.name, dtype, ir::element_count(node.type.shape));
     node.source = {found->second.fill, nullptr, true};
   }
-  ir::torch::fit_integers(graph);  // under what is known now of their values
+  ir::torch::fit_integers(graph);  // now that more is known about the values
 }
 
 void give(Inputs& inputs, ir::Program& loop) {
@@ -163,7 +163,7 @@ void give(Inputs& inputs, ir::Program& loop) {
     const auto found = inputs.by_name.find(buffer.name);
     if (found == inputs.by_name.end()) continue;
     if (const std::string& file = found->second.file; !file.empty()) {
-      measure::read_npy(file, {buffer.dtype, buffer.shape});  // to say now what is wrong with it
+      measure::read_npy(file, {buffer.dtype, buffer.shape});  // reports errors in the file now
       continue;
     }
     check_type(found->second, buffer.name, buffer.dtype, ir::span(buffer));

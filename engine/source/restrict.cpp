@@ -23,15 +23,15 @@ bool matches(std::string_view pattern, std::string_view knob) {
   return knob.starts_with(pattern.substr(0, pattern.size() - 1));
 }
 
-/// The one that counts for the knob; nullptr: none.
+/// Returns the restriction that counts for the knob, or nullptr if there is none.
 const Restriction* restriction_of(std::string_view knob, const Restrictions& restrictions) {
   const auto found = std::find_if(restrictions.rbegin(), restrictions.rend(),
                                   [&](const Restriction& each) { return matches(each.knob, knob); });
   return found == restrictions.rend() ? nullptr : &*found;
 }
 
-// Knobs of schedules are named after the axes and buffers of a kernel; only the rule's part of a name is known
-// beforehand. A name without a dot is a parameter of a kernel file: check_parameters().
+// Knobs of schedules are named after a kernel's axes and buffers, so only the name of the rule can be checked in
+// advance. A name without a dot is a parameter of a kernel file (check_parameters()).
 void check_knob(const std::string& knob, std::string_view place) {
   const std::size_t dot = knob.find('.');
   const std::size_t star = knob.find('*');

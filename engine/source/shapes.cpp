@@ -39,12 +39,12 @@ std::optional<std::int64_t> read_size(std::string_view text) {
   return value;
 }
 
-/// Reads sizes of one name. Each function throws Error.
+/// Reads the sizes of one name. All functions throw Error.
 class SizeReader {
  public:
   SizeReader(std::string_view name, std::string_view place) : name_(name), place_(place) {}
 
-  /// "1..4096:pow2,100"; sorted, each once.
+  /// Reads a text such as "1..4096:pow2,100". The sizes are sorted and distinct.
   std::vector<std::int64_t> read(std::string_view text) const {
     std::set<std::int64_t> sizes;
     for (const std::string_view part : split_at(text, ',')) {
@@ -114,7 +114,7 @@ std::vector<ir::Symbols> shapes_of_map(const Config& map) {
   return product(axes, map.place());
 }
 
-/// Adds shapes that are not there yet. All must have the same names.
+/// Adds the shapes that are missing. All shapes must have the same names.
 void unite(std::vector<ir::Symbols>& shapes, std::vector<ir::Symbols> more, std::string_view place) {
   const auto names = [](const ir::Symbols& shape) {
     std::vector<std::string> all;
@@ -131,7 +131,7 @@ void unite(std::vector<ir::Symbols>& shapes, std::vector<ir::Symbols> more, std:
     throw Error(fmt::format("{}: expected at most {} shapes, found more", place, max_shapes));
 }
 
-/// A size between two neighbours of a sorted list, or one of the list if there is none between.
+/// Draws a size between two neighbours of a sorted list, inclusive.
 std::int64_t between(const std::vector<std::int64_t>& sizes, Rng& rng) {
   if (sizes.size() < 2) return sizes.front();
   const std::size_t at = rng.below(sizes.size() - 1);
@@ -140,7 +140,8 @@ std::int64_t between(const std::vector<std::int64_t>& sizes, Rng& rng) {
   return std::clamp(drawn, sizes[at], sizes[at + 1]);
 }
 
-/// A multiple of a power of two between two sizes: near their middle, or beside that by a part of the power.
+/// Returns a multiple of a power of two between two sizes, near their middle. If `part` is not 1, the result is shifted
+/// by 1 / part of the power.
 std::int64_t round_size(std::int64_t low, std::int64_t high, std::int64_t part) {
   const auto unit = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(high - low) / 2));
   const std::int64_t middle = low + (high - low) / 2;

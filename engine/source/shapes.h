@@ -1,4 +1,4 @@
-// Sizes of the kernels of a family: `M=1..4096:pow2 N=512,1024`.
+// The sizes of a family's kernels: `M=1..4096:pow2 N=512,1024`.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,37 +11,37 @@
 
 namespace deplo::engine {
 
-/// A family has at most this many shapes.
+/// The largest number of shapes in a family.
 inline constexpr std::size_t max_shapes = 256;
 
-/// The loss that the chosen schedules of a family may have on its own shapes. The loss of a schedule on a shape is its
-/// time divided by the best time of the shape, minus 1.
+/// The acceptable loss of a family's chosen schedules on the family's own shapes. The loss of a schedule on a shape is
+/// the schedule's time divided by the best time of the shape, minus 1.
 struct FamilyGoal {
-  enum class Over : std::uint8_t { worst, mean } over = Over::worst;  // which loss of all shapes max_loss bounds
+  // max_loss bounds the worst or the mean loss over all shapes
+  enum class Over : std::uint8_t { worst, mean } over = Over::worst;
   double max_loss = 0.05;
 };
 inline constexpr double max_loss_percent = 1000;  // upper bound on FamilyGoal::max_loss
 std::string_view name(FamilyGoal::Over);
-/// "worst 0.05"
+/// Returns a text such as "worst 0.05".
 std::string print(const FamilyGoal&);
 
-/// Parses assignments that are separated by spaces, and returns their product in order; the last name varies fastest.
-/// The values of a name are a list of sizes and ranges, separated by commas. A range is FIRST..LAST (step 1),
-/// FIRST..LAST:STEP, or FIRST..LAST:pow2 (FIRST, and then the powers of two up to LAST). Throws Error that begins with
-/// `place`.
+/// Parses assignments separated by spaces, and returns their product in order; the last name varies fastest. The values
+/// of a name are sizes and ranges, separated by commas. A range is FIRST..LAST (step 1), FIRST..LAST:STEP, or
+/// FIRST..LAST:pow2 (FIRST, and then the powers of two up to LAST). Throws Error, prefixed by `place`.
 std::vector<ir::Symbols> parse_shapes(std::string_view text, std::string_view place);
-/// The same for YAML: a text, a map of names and their values, or a list of these, whose shapes are united. Throws
-/// Error `file:line: …`.
+/// Reads shapes from YAML: a text as in parse_shapes(), a map from names to their values, or a list of these, whose
+/// shapes are combined. Throws Error `file:line: …`.
 std::vector<ir::Symbols> read_shapes(const Config&);
 
-/// Draws `count` shapes that are not in `shapes`, inside the ranges of the names that vary. The size of each name lies
-/// between two neighbouring sizes of the shapes and is drawn from the seed. Returns fewer if there are no others. All
-/// shapes must have the same names.
+/// Draws `count` shapes that are not in `shapes`. The size of each name is drawn between two neighbouring sizes that
+/// occur in `shapes`. Returns fewer shapes if there are no others. All shapes must have the same names.
 std::vector<ir::Symbols> draw_held_out(const std::vector<ir::Symbols>& shapes, std::size_t count, std::uint64_t seed);
-/// Returns two shapes between each shape and its next larger neighbours, at most 24 together. In one of them the size
-/// of each name is drawn from the seed, between that of the shape and the next larger one. In the other each size is
-/// near the middle, a multiple of a power of two about half as large as the distance; if that shape is known, a
-/// multiple of a smaller power. None of them is in `shapes` or in `others`. All shapes must have the same names.
+/// Draws two shapes between each shape and its next larger neighbours, at most 24 in all. In the first shape, the size
+/// of each name is drawn between the shape's size and the next larger one. In the second shape, each size is near the
+/// middle: a multiple of a power of two about half as large as the distance. If that shape is known already, the size
+/// is a multiple of a smaller power. None of the shapes is in `shapes` or `others`. All shapes must have the same
+/// names.
 std::vector<ir::Symbols> draw_between(const std::vector<ir::Symbols>& shapes, const std::vector<ir::Symbols>& others,
                                       std::uint64_t seed);
 

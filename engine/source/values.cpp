@@ -47,7 +47,7 @@ ir::Numbers permute(const ir::Numbers& values, const ir::Shape& shape, const std
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < result.size(); ++i) {
     result.set(i, values, static_cast<std::size_t>(offset));
-    for (std::size_t d = rank; d-- > 0;) {  // the next index of the result, last dimension fastest
+    for (std::size_t d = rank; d-- > 0;) {  // advance to the next index of the result, last dimension fastest
       const auto from = static_cast<std::size_t>(permutation[d]);
       offset += strides[from];
       if (++index[d] < shape[from]) break;
