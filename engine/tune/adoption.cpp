@@ -18,9 +18,9 @@
 namespace deplo::engine {
 namespace {
 
-constexpr double seconds_of_timing = 2;  // of the rounds of one kernel
+constexpr double seconds_of_timing = 2;  // time for confirming one kernel's schedules
 
-/// "14.1 µs", or why there is no time.
+/// Returns a text such as "14.1 µs", or the status if there is no time.
 std::string time_text(const measure::TrialRecord& trial) {
   if (trial.status == Status::ok) return significant(trial.timing.median_us) + " µs";
   return fmt::format("{}", status_name(trial.status));
@@ -41,7 +41,7 @@ Schedule Adoption::decide(const ir::Program& kernel, const Schedule& foreign) {
     heuristic.note = std::move(note);
     return std::move(heuristic);
   };
-  const Schedule theirs = heuristic_schedule(foreign.loop, options_.target);  // with the names of the measured kernel
+  const Schedule theirs = heuristic_schedule(foreign.loop, options_.target);  // with the measured kernel's names
   if (theirs.compiled.digest == foreign.compiled.digest) {
     Schedule same = foreign;
     same.note = fmt::format("measured on {}; it is the heuristic's", foreign.device);

@@ -1,4 +1,4 @@
-// Decides whether a schedule that was measured on another machine is used on this one.
+// Decides whether this machine uses a schedule that was measured on another machine.
 #pragma once
 #include <functional>
 #include <memory>
@@ -12,13 +12,13 @@
 
 namespace deplo::engine {
 
-/// Times each foreign schedule once against the heuristic's, in full runs and in turns, with the same checks as in
-/// tuning. The times are trials in the user's own store (default_store()), which thereby remembers the decision: the
-/// fastest schedule that it knows for the kernel is used, now and later. Not thread-safe.
+/// Times each foreign schedule once against the heuristic's schedule, alternately in full runs, with the same checks as
+/// in tuning. The times are stored as trials in the user's own store (default_store()), so the decision is remembered:
+/// now and later, the fastest schedule that the store knows for the kernel is used. Not thread-safe.
 class Adoption {
  public:
   struct Options {
-    std::string device;  // as for open_runner()
+    std::string device;  // as in open_runner()
     measure::DeviceInfo info;
     Target target;
     double tolerance = measure::default_tolerance;
@@ -27,20 +27,21 @@ class Adoption {
   explicit Adoption(Options);
   ~Adoption();
 
-  /// The schedule to use instead of `foreign`. Its note has both times and says which one was kept. If `foreign` is the
-  /// heuristic's, it is used untimed. If nothing can be timed, the heuristic's is used, and the note says why.
+  /// Returns the schedule to use instead of `foreign`. Its note has both times and says which schedule was kept. If
+  /// `foreign` equals the heuristic's schedule, it is used without timing. If nothing can be timed, the heuristic's
+  /// schedule is used, and the note says why.
   Schedule decide(const ir::Program& kernel, const Schedule& foreign);
 
  private:
   struct Times;
-  /// What the store knows about both; nullopt if one of them was not measured here.
+  /// Returns the stored times of both schedules, or nullopt if one of them was not measured on this machine.
   std::optional<Times> recall(const KernelCase&, const Schedule& foreign, const Schedule& heuristic) const;
   void time(const KernelCase&, const Schedule& foreign, const Schedule& heuristic);
   Schedule choose(const ir::Program& kernel, const Schedule& foreign, const Times&) const;
 
   Options options_;
   std::string store_;
-  std::unique_ptr<measure::worker::Runner> runner_;  // opened when it is first needed
+  std::unique_ptr<measure::worker::Runner> runner_;  // opened on first use
 };
 
 }  // namespace deplo::engine

@@ -45,12 +45,12 @@ Aim::Aim(const measure::Objectives& objectives, std::size_t number, std::span<co
 
 double Aim::operator()(std::span<const double> values) const {
   if (number_ == values.size()) return compromise(values);
-  return is_positive_ ? values[number_] : 1 + values[number_];  // no spills are 1, not 0
+  return is_positive_ ? values[number_] : 1 + values[number_];  // a count of 0, such as of spills, becomes 1
 }
 
-/// The augmented Chebyshev distance from the point that is best in each objective (Knowles, "ParEGO", IEEE Transactions
-/// on Evolutionary Computation 10(1), 2006, equation 2, with its 0.05). The weights are equal: other ones would lead to
-/// the ends, which have searches of their own.
+/// Returns the augmented Chebyshev distance from the point that is best in each objective (Knowles, "ParEGO", IEEE
+/// Transactions on Evolutionary Computation 10(1), 2006, equation 2, with its 0.05). The weights are equal: unequal
+/// weights would lead to the ends of the front, which have searches of their own.
 double Aim::compromise(std::span<const double> values) const {
   constexpr double augmentation = 0.05;
   double largest = 0, sum = 0;

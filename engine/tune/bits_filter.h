@@ -1,4 +1,4 @@
-// Leaves schedules out of a search because of the bits that they give (docs/determinism.md).
+// Excludes schedules from a search because of the bits of their results (docs/determinism.md).
 #pragma once
 #include <cstdint>
 #include <map>
@@ -11,27 +11,28 @@
 
 namespace deplo::engine {
 
-/// What a tuning run asks of the bits of its schedules.
+/// A tuning run's requirements on the result bits of its schedules.
 struct BitsWish {
-  bool deterministic = false;  // the same bits in each launch
-  /// The same bits as that schedule: "heuristic", "stored" (the fastest in the store), or a trail; "": any bits.
+  bool deterministic = false;  // every launch must give the same bits
+  /// The bits must equal those of this schedule: "heuristic", "stored" (the fastest in the store), or a trail. "": any
+  /// bits.
   std::string same_as = {};
-  std::string same_rows_as = {};  // the fingerprint of a row; "": any
+  std::string same_rows_as = {};  // required fingerprint of a row; "": any
   bool is_any() const { return !deterministic && same_as.empty() && same_rows_as.empty(); }
 };
-/// As part of the settings of a search; "" if any bits will do.
+/// Describes the requirements for the settings of a search. Returns "" if any bits are allowed.
 std::string describe(const BitsWish&);
 
 /// The filter of one kernel. Not thread-safe.
 class BitsFilter {
  public:
-  /// `loop`: with index ranges. `wanted`: the schedule with the same bits, if one is wished for. Throws Error if the
-  /// fingerprint of that schedule is not known, or if BitsWish::same_rows_as is not one.
+  /// `loop` must have index ranges. `wanted` is the schedule whose bits are required, if there is one. Throws Error if
+  /// the fingerprint of `wanted` is unknown, or if BitsWish::same_rows_as is not a fingerprint.
   BitsFilter(BitsWish wish, ir::Program loop, std::uint64_t seed, measure::InputFiles files,
              const std::optional<Compiled>& wanted);
-  /// Why the schedule is left out; "" if it is not.
+  /// Returns why the schedule is excluded, or "" if it is not.
   std::string refusal(const Compiled&);
-  /// That of all schedules that are not left out; nullopt: not said.
+  /// Returns the fingerprint that all remaining schedules have, or nullopt if none is required.
   const std::optional<ir::Fingerprint>& wanted() const { return wanted_; }
 
  private:
@@ -43,7 +44,7 @@ class BitsFilter {
   std::uint64_t seed_;  // of the inputs
   measure::InputFiles files_;
   std::optional<ir::Fingerprint> wanted_;
-  std::map<std::string, std::string> known_;  // refusals by the digest of the source
+  std::map<std::string, std::string> known_;  // digest of the source → the result of refusal()
 };
 
 }  // namespace deplo::engine

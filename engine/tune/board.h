@@ -1,4 +1,4 @@
-// The current state of a tuning run, for reports at any moment.
+// The current state of a tuning run, which can be read at any moment.
 #pragma once
 #include <cstddef>
 #include <mutex>
@@ -7,14 +7,14 @@
 
 namespace deplo::engine {
 
-/// Thread-safe: the run writes, and the thread that waits for its end may read.
+/// Thread-safe: the tuning run writes, and the thread that waits for the run may read.
 class Board {
  public:
   void start(Summary summary);
   void set(std::size_t row, Row);
   void set(std::vector<GraphRow>);
   void set(std::vector<FamilyRow>);
-  /// The current state, with the time since the start.
+  /// Returns the current state, with the time since the start.
   Summary read() const;
 
  private:
@@ -23,7 +23,7 @@ class Board {
   double started_ = 0;
 };
 
-/// The time of a steady clock in seconds.
+/// Returns the time of a steady clock in seconds.
 double now();
 
 }  // namespace deplo::engine

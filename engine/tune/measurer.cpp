@@ -23,22 +23,23 @@
 namespace deplo::engine {
 namespace {
 
-// The same inputs in every run, so that the times in one store compare.
+// All runs use the same inputs, so that the times in a store can be compared.
 constexpr std::uint64_t input_seed = 0;
 
 Outcome outcome_of(const measure::TrialRecord& record, double seconds = 0) {
   return {record.status, record.timing.median_us, record.message, seconds};
 }
 
-/// A run before the store had a column may have left a trial without it, or one with other objectives.
+/// Returns true if a valid trial lacks the value of an objective. The trial may be older than a column of the store, or
+/// may come from a run with other objectives.
 bool lacks_values(const measure::TrialRecord& record, const measure::Objectives& objectives) {
   return record.status == Status::ok && !measure::values_of(record, objectives);
 }
 
-/// BitsWish::same_as: the store's fastest schedule, which is known only once the store is open.
+/// The value of BitsWish::same_as for the store's fastest schedule, which is known only after the store is opened.
 constexpr std::string_view of_store = "stored";
 
-/// The schedule with whose bits all others shall agree: the heuristic's, or that of a trail.
+/// Returns the schedule whose bits are required: the heuristic's, or that of a trail.
 search::Candidate schedule_with_bits(const CandidateSpace& space, const std::string& same_as,
                                      const std::string& kernel) {
   const bool heuristic = same_as == "heuristic";
@@ -139,8 +140,8 @@ void Measurer::open_filter(const BitsWish& wish) {
   }
 }
 
-/// When something is measured for the first time, and before a candidate is begun: it is not to blame if the program
-/// ends while inputs and reference are made.
+/// Opens the task in the runner when something is measured for the first time. This is done before a candidate begins,
+/// so that a crash while inputs and reference are computed is not blamed on the candidate.
 void Measurer::open() {
   if (opened_) return;
   if (opaque_) task_.expected = opaque_->expectation();
@@ -153,7 +154,8 @@ void Measurer::open() {
   }
 }
 
-/// What need not be measured again, read when the protocol is first used. Different trails may have led to one source.
+/// Returns the results that need not be measured again, by source, because different trails may lead to one source.
+/// Reads them from the store when the protocol is used for the first time.
 Measurer::Recalled& Measurer::recall(const measure::Protocol& protocol) {
   const auto [found, fresh] = recalled_.try_emplace(protocol.text());
   auto& [latest_trial, by_digest] = found->second;
@@ -174,7 +176,7 @@ Measurer::Recalled& Measurer::recall(const measure::Protocol& protocol) {
   return found->second;
 }
 
-/// A full evaluation answers for one with less effort, never the other way round.
+/// Converts a stored trial. Throws Untunable if a valid trial lacks the value of an objective.
 Measurer::Known Measurer::known_of(const measure::TrialRecord& trial, double seconds) const {
   if (lacks_values(trial, objectives_))
     throw measure::worker::Untunable(
@@ -184,6 +186,8 @@ Measurer::Known Measurer::known_of(const measure::TrialRecord& trial, double sec
   return {outcome, outcome.ok() ? *measure::values_of(trial, objectives_) : std::vector<double>()};
 }
 
+/// Returns the known result of a source, or nullptr. A result of full effort also answers a request for less effort,
+/// but not vice versa.
 const Measurer::Known* Measurer::known(const std::string& digest, double effort) {
   for (const double enough : {1.0, effort}) {
     const auto& by_digest = recall(task_.protocol.with_effort(enough)).by_digest;
@@ -208,10 +212,12 @@ void Measurer::prepare(std::span<const search::Candidate> candidates) {
   session_.runner.prepare(unknown);
 }
 
-/// Another tuner of the same store may be at this candidate: what it finds counts here, too.
+/// Claims a candidate. If another tuner of the same store is measuring it, waits for its result, which is then used
+/// here.
 measure::Claim Measurer::wait_for_claim(const measure::TrialRecord& record, std::int64_t since) {
-  constexpr auto pause = std::chrono::milliseconds(20);  // a candidate takes a hundred or more
-  constexpr int settle_after = 50;                       // pauses: once a second, whether the other one still runs
+  constexpr auto pause = std::chrono::milliseconds(20);  // measuring a candidate takes 100 ms or more
+  // after this many pauses, about one second, checks whether the other tuner still runs
+  constexpr int settle_after = 50;
   for (int waited = 1;; ++waited) {
     measure::Claim claim = session_.store.claim(record, session_.device_id, since);
     if (claim.done || claim.running != 0 || session_.cancelled()) return claim;
@@ -230,7 +236,7 @@ Measurer::Screened Measurer::screen(const search::Candidate& candidate, double b
   open();
   measure::TrialRecord record = record_of(one, measure::Stage::screen, protocol);
   measure::Claim claim = wait_for_claim(record, recalled.latest_trial);
-  while (claim.done && lacks_values(*claim.done, objectives_))  // of a tuner with other objectives
+  while (claim.done && lacks_values(*claim.done, objectives_))  // the result comes from a tuner with other objectives
     claim = wait_for_claim(record, claim.done->id);
   if (claim.done) {
     const Known& answer = recalled.by_digest[one.digest] = known_of(*claim.done);
@@ -252,7 +258,7 @@ Measurer::Screened Measurer::screen(const search::Candidate& candidate, double b
 
 std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candidate>& candidates, double seconds) {
   std::vector<search::Candidate> distinct;
-  std::vector<Compiled> all;  // of `distinct`
+  std::vector<Compiled> all;  // parallel to `distinct`
   std::vector<measure::KernelCode> codes;
   for (const search::Candidate& candidate : candidates) {
     Compiled one = compiled(candidate);
@@ -271,7 +277,7 @@ std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candida
   const std::optional<std::size_t> winner =
       prove_winner(records, [&](std::size_t i) -> std::optional<ir::ProofVerdict> {
         findings.reset();
-        if (session_.cancelled() || opaque_) return std::nullopt;  // no Loop IR says what is right
+        if (session_.cancelled() || opaque_) return std::nullopt;  // without Loop IR there is nothing to prove
         findings = measure::examine(task_.loop, all[i].code.kernel, task_.seed, task_.files);
         return findings->proof;
       });
@@ -282,7 +288,8 @@ std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candida
   std::vector<Final> finals;
   for (std::size_t i = 0; i < all.size(); ++i) {
     measure::TrialRecord& record = records[i];
-    if (record.status != Status::ok && session_.cancelled()) continue;  // it did not fail: its turn did not come
+    // its turn did not come, so this is not a failure
+    if (record.status != Status::ok && session_.cancelled()) continue;
     session_.store.append(record);
     finals.push_back({distinct[i], outcome_of(record), record.proof});
   }
@@ -316,7 +323,8 @@ measure::Front Measurer::front() {
     const search::Candidate candidate = space_->find(parse_trail(trial.trail));
     return !candidate || space_->compile(*candidate).digest != trial.digest;
   };
-  for (;;) {  // compiling all of thousands of trials would take long: only what is on the front has to be current
+  // only the trials on the front are compiled: compiling thousands of trials would take too long
+  for (;;) {
     measure::Front front = measure::front_of(trials, objectives_);
     std::set<std::string> stale;
     for (const measure::TrialRecord& trial : front.trials)

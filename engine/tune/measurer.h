@@ -1,4 +1,4 @@
-// Measures one kernel's candidates: known ones come from the store, new ones are built, timed and stored.
+// Measures the candidates of one kernel. Known results come from the store; new candidates are built, timed and stored.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -21,45 +21,46 @@
 
 namespace deplo::engine {
 
-/// Fills in what was measured, in a row for the store.
+/// Copies the results of a measurement into a row for the store.
 void fill(measure::TrialRecord&, const measure::worker::Reply&);
 
-/// The inputs of a kernel, and what its outputs are compared with if no statements say it: a part of the protocol.
+/// Describes the inputs of a kernel and, for an opaque kernel, its reference. The text is a part of the protocol.
 std::string describe_inputs(const KernelCase&);
 
-/// Throws Error unless the runner's device runs the kernel's language and reports its objectives, and a kernel for
-/// which bits are wished has them in its Loop IR.
+/// Throws Error if the runner's device does not run the kernel's language or does not report its objectives, or if bits
+/// are required of a kernel without Loop IR.
 void check_runs(const KernelCase&, measure::worker::Runner&, const BitsWish&);
-/// Throws Error if this is so of none of the kernels, or if the wish names a schedule that a kernel does not have. For
-/// what is wrong with a run as a whole, before anything is stored.
+/// Throws the first Error of check_runs() if no kernel passes it. Throws Error if the wish names a schedule that a
+/// kernel does not have. Finds faults of a run as a whole, before anything is stored.
 void check_any_runs(const std::vector<KernelCase>&, measure::worker::Runner&, const BitsWish&, const Target&,
                     const Restrictions&);
 
-/// One kernel on one device. All results that it returns are in the store.
+/// Measures the candidates of one kernel on one device. All results that it returns are in the store.
 class Measurer {
  public:
-  /// Reads what the store knows about the kernel.
+  /// Reads the store's results for the kernel.
   Measurer(const KernelCase&, Session&);
 
   struct Screened : search::Measured {
-    std::vector<double> values = {};  // of the kernel's objectives; empty: of a failure, or for the time alone
+    // values of the kernel's objectives; empty: a failure, or the only objective is the time
+    std::vector<double> values = {};
   };
 
-  /// Announces the candidates that will be asked for next. They are built ahead if the backend can do so.
+  /// Announces the next candidates. They are built ahead if the backend supports it.
   void prepare(std::span<const search::Candidate>);
-  /// Times a candidate in a short measurement. One that Session::bits leaves out is `invalid` and known. Candidates far
-  /// slower than `best_us` get less time. A cancelled measurement is not stored. A candidate with less effort gets
-  /// fewer samples; its trial has a protocol text of its own and is stored as `stopped`, so it never becomes a best.
-  /// Throws Untunable if the device does not report an objective.
+  /// Times a candidate in a short measurement. A candidate that Session::bits excludes is returned as `invalid` and
+  /// known. Candidates far slower than `best_us` get less time. A cancelled measurement is not stored. A candidate with
+  /// reduced effort gets fewer samples; its trial has a protocol text of its own and is stored as `stopped`, so it
+  /// never becomes the best. Throws Untunable if the device does not report an objective.
   Screened screen(const search::Candidate&, double best_us);
 
   struct Final {
     search::Candidate candidate;
-    Outcome outcome;    // of full runs that are checked completely
+    Outcome outcome;    // of full runs with complete checks
     std::string proof;  // as in measure::TrialRecord
   };
-  /// Times the candidates against each other, once for each distinct source. After `seconds` it stops at the end of the
-  /// round. Then the winner (ties.h) is proved. A refuted schedule is a wrong one, and the next winner is proved.
+  /// Times the candidates in turns, once for each distinct source. After `seconds`, stops at the end of the round. Then
+  /// proves the winner (ties.h). If the proof refutes a schedule, its result is wrong, and the next winner is proved.
   std::vector<Final> confirm(const std::vector<search::Candidate>&, double seconds);
 
   struct Stored {
@@ -68,16 +69,17 @@ class Measurer {
     bool confirmed = false;
     std::string proof;  // as in measure::TrialRecord
   };
-  /// The fastest candidate that any run has stored for the kernel on the device. nullopt if there is none, or if this
-  /// program makes another source from its trail.
+  /// Returns the fastest candidate that any run has stored for the kernel on the device. Returns nullopt if there is
+  /// none, or if this program makes another source from its trail.
   std::optional<Stored> stored_best();
-  /// By the kernel's objectives, of all that any run has stored. This program makes the stored source of each trail.
+  /// Returns the Pareto front by the kernel's objectives, over all stored trials. This program makes exactly the stored
+  /// source from each trail on the front.
   measure::Front front();
-  /// What is searched.
+  /// Returns the space that is searched.
   const CandidateSpace& space() const { return *space_; }
-  /// A candidate's time, for ranking as the store ranks.
+  /// Returns a candidate's time with what is needed to rank it as the store does.
   Timed timed(const search::Candidate&, double microseconds) const;
-  /// What the store knows about a candidate, without measuring it; nullopt: nothing.
+  /// Returns the known outcome of a candidate without measuring it, or nullopt if there is none.
   std::optional<Outcome> recalled(const search::Candidate&);
 
  private:
@@ -86,8 +88,8 @@ class Measurer {
     std::vector<double> values;  // as in Screened
   };
   struct Recalled {
-    std::int64_t latest_trial = 0;           // of the store at the time of reading
-    std::map<std::string, Known> by_digest;  // by the source's digest
+    std::int64_t latest_trial = 0;           // the store's latest trial when the results were read
+    std::map<std::string, Known> by_digest;  // key: digest of the source
   };
   Recalled& recall(const measure::Protocol&);
   const Known* known(const std::string& digest, double effort);
@@ -102,15 +104,15 @@ class Measurer {
   Session& session_;
   std::unique_ptr<const CandidateSpace> space_;
   measure::Objectives objectives_;
-  std::string place_;                           // of the kernel, for messages
-  std::shared_ptr<const OpaqueKernel> opaque_;  // null: Loop IR states the kernel
-  measure::worker::Task task_;                  // its protocol describes the inputs
-  bool opened_ = false;                         // the runner has the task
+  std::string place_;                           // place of the kernel, for messages
+  std::shared_ptr<const OpaqueKernel> opaque_;  // null: the kernel is stated in Loop IR
+  measure::worker::Task task_;                  // its protocol contains the description of the inputs
+  bool opened_ = false;                         // true: the runner has the task
   std::int64_t kernel_id_ = 0;
   Trail heuristic_;
-  std::map<std::string, Recalled> recalled_;  // by the text of the protocol
-  std::map<std::string, Compiled> ahead_;     // by trail: the candidates of prepare()
-  std::optional<BitsFilter> filter_;          // if not all schedules will do
+  std::map<std::string, Recalled> recalled_;  // key: text of the protocol
+  std::map<std::string, Compiled> ahead_;     // key: trail; the candidates of the last prepare()
+  std::optional<BitsFilter> filter_;          // nullopt: all bits are allowed
 };
 
 }  // namespace deplo::engine

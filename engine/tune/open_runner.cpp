@@ -16,9 +16,9 @@
 namespace deplo::engine {
 namespace {
 
-constexpr std::size_t most_builders_on_cpu = 16;  // each keeps LLVM and 260 MB
+constexpr std::size_t most_builders_on_cpu = 16;  // each builder holds LLVM and 260 MB of memory
 
-/// What `deplo worker` (commands_worker.cpp) takes.
+/// Returns the command line of `deplo worker` (commands_worker.cpp).
 measure::worker::WorkerCommand worker(const std::string& role, const std::string& what) {
   return {worker_program().string(), {"worker", "--tuner", std::to_string(getpid()), role, what}};
 }

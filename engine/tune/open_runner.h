@@ -8,9 +8,10 @@
 
 namespace deplo::engine {
 
-/// Opens the device in this process (`in_process`), or in a worker process (`deplo worker`, core/file.h). A worker is
-/// replaced if a candidate kills it; it has builder processes if the backend can use them. `cancelled` is polled while
-/// a worker measures. `warn` is called if the device becomes slower. Throws Error like measure::open_device.
+/// Opens the device in this process (`in_process`) or in a worker process (`deplo worker`, core/file.h). If a candidate
+/// kills the worker, a new worker is started. A worker has builder processes if the backend supports them. `cancelled`
+/// is polled while a worker measures. `warn` is called if the device becomes slower. Throws Error like
+/// measure::open_device.
 std::unique_ptr<measure::worker::Runner> open_runner(const std::string& device, bool in_process,
                                                      std::function<bool()> cancelled,
                                                      std::function<void(const std::string&)> warn);

@@ -1,8 +1,8 @@
-// The best of n trials gains about slope * ln(1 + n / first_trials): a few trials bring much of what many do. Of the
-// kernels of suite84 (AVX2, screened times) the mean slope was 0.26, 0.17, 0.16, 0.22, 0.21 and 0.19 for n = 2, 4, 8,
-// 16, 32 and 64. So the next second of a kernel gains slope / (first_trials + n) / (seconds a trial), and of two
-// kernels that gain alike the one with more rows, or with fewer or cheaper trials so far, comes first. Ansor (Zheng et
-// al., OSDI 2020, section 6) shares trials between tasks by such a gradient.
+// The best of n trials gains about slope * ln(1 + n / first_trials): the first trials bring most of the gain. On the
+// kernels of suite84 (AVX2, screened times), the mean slope was 0.26, 0.17, 0.16, 0.22, 0.21 and 0.19 for n = 2, 4, 8,
+// 16, 32 and 64. So the next second of a kernel gains slope / (first_trials + n) / (seconds a trial). Of two kernels
+// with the same gain, the one with more rows, or with fewer or cheaper trials so far, comes first. Ansor (Zheng et al.,
+// OSDI 2020, section 6) divides trials among tasks by such a gradient.
 #include "engine/tune/shares.h"
 
 #include <algorithm>
@@ -11,18 +11,22 @@
 namespace deplo::engine {
 namespace {
 
-constexpr double first_trials = 4;    // with it the slopes above are nearly the same
-constexpr double first_slope = 0.15;  // before any kernel is tuned: some of that is noise, which confirming takes back
-constexpr double first_seconds = 1;   // of a trial: PoCL builds it in half of that
-constexpr double least_seconds = 1e-3;  // of a trial whose time is not known yet
+constexpr double first_trials = 4;  // chosen so that the slopes above are nearly equal
+// Before any kernel is tuned. Lower than the slopes above, because a part of the screened gain is noise, which
+// confirmation removes.
+constexpr double first_slope = 0.15;
+// seconds a trial before any kernel is tuned; PoCL builds a candidate in half of that
+constexpr double first_seconds = 1;
+constexpr double least_seconds = 1e-3;  // least seconds a trial, if no time of a trial is known
 
 double spread(double trials) { return std::log1p(trials / first_trials); }
 
-// The mean of what is expected and of what was seen, which counts for more the more trials there were. No kernel gains
-// what its ceilings do not leave, and one time that a neighbour made long does not promise the time of all others.
+// Returns the mean of the expected and the observed slope. The weight of the observed slope grows with the number of
+// trials. The slope is bounded by the room that the ceilings leave. It is also bounded relative to the expectation, so
+// that one time inflated by another load on the machine does not claim the time of all other kernels.
 double slope_of(const Prospect& kernel, double expected) {
-  constexpr double weight = 1;  // of the expectation: as that of seven trials
-  constexpr double most = 3;    // times what is expected
+  constexpr double weight = 1;  // weight of the expectation, equal to that of seven trials
+  constexpr double most = 3;    // upper bound, as a multiple of the expectation
   const double seen = (weight * expected + kernel.gain) / (weight + spread(static_cast<double>(kernel.trials)));
   return std::min({seen, most * expected, std::max(kernel.room, 0.0)});
 }
@@ -48,7 +52,7 @@ Expectation::Expectation(std::span<const Prospect> tuned) {
     seconds += kernel.seconds;
     trials += kernel.trials;
   }
-  constexpr double weight = 3;  // of what is expected before any is tuned: as that of one kernel with 75 trials
+  constexpr double weight = 3;  // weight of the prior, equal to that of one kernel with 75 trials
   slope = (weight * first_slope + gain) / (weight + spreads);
   seconds_a_trial = std::max((first_seconds + seconds) / static_cast<double>(1 + trials), least_seconds);
 }
@@ -58,8 +62,8 @@ double gain_per_second(const Prospect& kernel, const Expectation& expectation) {
          ((first_trials + static_cast<double>(kernel.trials)) * seconds_a_trial(kernel, expectation));
 }
 
-// A kernel that stops at the gain g of a second has taken count * slope / g - first_trials * (seconds a trial) of them,
-// of which some are spent already. Those for which that is less than they have taken go on for no second.
+// A kernel that stops at a gain per second of g takes count * slope / g - first_trials * (seconds a trial) seconds,
+// including those that it has spent already. A kernel that has spent more gets no further second.
 double gain_to_stop_at(std::span<const Prospect> kernels, const Expectation& expectation, double seconds) {
   const auto taken = [&](double gain) {
     double sum = 0;
@@ -70,7 +74,7 @@ double gain_to_stop_at(std::span<const Prospect> kernels, const Expectation& exp
     }
     return sum;
   };
-  double low = 1e-12, high = 1e6;  // far outside of what a second can gain
+  double low = 1e-12, high = 1e6;  // far outside the possible range of a gain per second
   constexpr int halvings = 100;
   for (int i = 0; i < halvings; ++i) {
     const double middle = std::sqrt(low * high);

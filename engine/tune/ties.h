@@ -1,5 +1,5 @@
-// Picks the winner of several equally fast schedules: the store's rule (docs/database.md, "Ties"), for times that are
-// not in the store yet.
+// Picks the winner among equally fast schedules by the store's rule (docs/database.md, "Ties"), for times that are not
+// in the store yet.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace deplo::engine {
 
-/// The number of decisions in `trail` that differ from the heuristic's: other values, and knobs that the heuristic's
-/// trail does not have. 0 only for the heuristic's own trail.
+/// Returns the number of decisions in `trail` that differ from the heuristic's: other values, and knobs that are not in
+/// the heuristic's trail. Only the heuristic's own trail gives 0.
 std::int64_t changes(const Trail& trail, const Trail& heuristic);
 
 struct Timed {
@@ -20,12 +20,12 @@ struct Timed {
   std::string trail;
 };
 
-/// The slowest time that counts as equal to the fastest one, because the difference is noise.
+/// Returns the slowest time that counts as equal to the fastest one, because the difference is noise.
 double slowest_of_equals(double fastest);
 
-/// The index of the winner. Candidates are all times that differ from the fastest one by at most Protocol::tie. The one
-/// with the fewest changes wins; of several, the one whose trail comes first in text order. There must be at least one
-/// time.
+/// Returns the index of the winner. The candidates are all times that differ from the fastest by at most Protocol::tie.
+/// The candidate with the fewest changes wins; among those, the one whose trail comes first in text order. There must
+/// be at least one time.
 std::size_t winner(std::span<const Timed>);
 
 }  // namespace deplo::engine

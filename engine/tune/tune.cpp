@@ -31,13 +31,16 @@
 namespace deplo::engine {
 namespace {
 
-// Kernels that ran out of time go on while at least this much of it is left; less than that is spent on set-up alone.
+// If at least this share of the time is left, kernels that ran out of time get another pass. A shorter pass would be
+// spent on set-up alone.
 constexpr double worth_another_pass = 0.1;
 
-// Of the time of an experiment with families: for measuring the schedules of each shape on the others.
+// The share of the time of an experiment with families that is spent on measuring the schedules of each shape on the
+// other shapes.
 constexpr double family_share = 0.4;
 
-// A kernel's second pass begins with what the first one stored, so its row replaces the first's but for the counts.
+// A kernel's second pass starts from the stored results of the first, so its row replaces the first row. Only the
+// counts are added.
 Row merge(const Row& before, Row after) {
   after.trials += before.trials;
   if (before.trials + before.known > 0) after.known = before.known;
@@ -71,13 +74,13 @@ Summary blank_summary(const Experiment& experiment, const TuneOptions& options, 
     row.same = kernel.same;
     row.alternative = kernel.alternative;
     row.front.objectives = kernel.objectives;
-    row.stop = name(search::Stop::cancelled);  // unless its turn comes
+    row.stop = name(search::Stop::cancelled);  // until its turn comes
   }
   return summary;
 }
 
-/// What the searches of a run are asked to do, without the time that they have: SearchRecord::settings, but for what
-/// each kernel has of its own.
+/// Returns SearchRecord::settings without the part of each kernel: how the searches of the run work, apart from the
+/// time that they have.
 std::string settings_of(const Experiment& experiment, const TuneOptions& options, const Session& session) {
   std::string text = experiment.strategy;
   for (const auto& [name, value] : experiment.options.parameters) text += fmt::format(" {}={}", name, value);
@@ -90,7 +93,8 @@ std::string settings_of(const Experiment& experiment, const TuneOptions& options
          describe(options.bits);
 }
 
-/// The same of a kernel: `more` is a digest of its restrictions and of the protocol, which are long.
+/// Returns the settings of a kernel's search. `more` is a digest of its restrictions and of the protocol, which are
+/// long.
 std::string settings_of(const KernelCase& kernel, const Session& session) {
   measure::Protocol protocol = session.protocol;
   protocol.inputs = describe_inputs(kernel);
@@ -122,7 +126,7 @@ class Tuner {
     session.cancelled = [this] { return stopped_ || interrupted() != 0; };
   }
 
-  /// Kernels whose search an earlier run finished get the time that the others leave.
+  /// Tunes all kernels. Kernels whose search an earlier run finished get the time that the other kernels leave.
   void run() {
     screen_sets();
     std::vector<std::size_t> unfinished, finished;
@@ -133,7 +137,7 @@ class Tuner {
     choose_sets();
   }
 
-  /// Keeps few schedules for each family of shapes. `seconds`: for the whole run.
+  /// Keeps a few schedules for each family of shapes. `seconds` is the time of the whole run.
   void choose_family_schedules(double seconds) {
     if (experiment_.families.empty() || session_.cancelled()) return;
     const auto row_of = [&](const std::string& kernel) {
@@ -152,8 +156,8 @@ class Tuner {
     }
   }
 
-  /// Measures the heuristic's schedules of all kernels that a graph may become, and gives those that the heuristic
-  /// would not make the time that they deserve.
+  /// Measures the heuristic's schedules of all kernels that a graph may become. Sets the weights of the alternative
+  /// kernels, by which their time is shared out.
   void screen_sets() {
     std::map<std::size_t, double> weights;
     for (const KernelSets& graph : graphs_)
@@ -181,15 +185,15 @@ class Tuner {
 
   void screen(std::size_t i) {
     Narrator narrator = narrator_of(i);
-    Prospect prospect;  // its own one begins with its turn
+    Prospect prospect;  // dropped afterwards: the kernel's own prospect starts with its turn
     try {
       rows_[i] = screen_kernel(experiment_.kernels[i], experiment_, session_, narrator, prospect);
     } catch (const measure::worker::Untunable&) {
-      // Its own turn says so.
+      // The error is reported in the kernel's own turn.
     }
   }
 
-  /// Stores which kernels each graph becomes.
+  /// Stores the kernels that each graph becomes.
   void choose_sets() {
     const auto time_of = [&](const std::string& kernel) {
       const Row& row = rows_[numbers_.at(kernel)];
@@ -208,7 +212,7 @@ class Tuner {
     board_.set(std::move(chosen));
   }
 
-  /// Did an earlier run choose for the graph, while this one had no time for some sets?
+  /// Returns true if an earlier run already chose for the graph, and this run had no time for some sets.
   bool knows_less(const KernelSets& graph, const KernelSets::Chosen& choice) const {
     const auto is_needed = [&](const KernelSet& set) {
       return std::ranges::none_of(
@@ -228,9 +232,9 @@ class Tuner {
     return narrator;
   }
 
-  /// The result of an earlier run that finished the kernel's search stands until the kernel's turn comes.
+  /// If an earlier run finished the search of the kernel, its result holds until the kernel's turn comes.
   void recall(std::size_t i) {
-    if (search::is_program(experiment_.strategy)) return;  // it may have changed
+    if (search::is_program(experiment_.strategy)) return;  // the program may have changed
     const KernelCase& kernel = experiment_.kernels[i];
     const auto stop =
         session_.store.finished_search(stored_text(kernel), session_.device_id, settings_of(kernel, session_));
@@ -241,7 +245,7 @@ class Tuner {
     board_.set(i, rows_[i]);
   }
 
-  /// Marks in the store how the kernel's search ended.
+  /// Stores how the search of the kernel ended.
   void mark(std::size_t i) {
     const KernelCase& kernel = experiment_.kernels[i];
     Row& row = rows_[i];
@@ -255,21 +259,23 @@ class Tuner {
 
   double left() const { return deadline_ - now(); }
 
-  // Those first that are expected to gain most by a second, as far as they are expected to gain more than the others.
-  // What one leaves over goes to those after it. Whether any was worth its time: what is at its ceilings gains nothing.
+  // Tunes the kernels in the order of the gain that is expected of their next second, each until the other kernels are
+  // expected to gain more. Unused time goes to the kernels that follow. Returns true if any kernel was tuned: kernels
+  // that have reached their ceilings gain nothing.
   bool pass(std::vector<std::size_t> kernels) {
     bool any = false;
     while (!kernels.empty() && !session_.cancelled()) {
       const Expectation expectation(prospects_);
       const auto gain = [&](std::size_t i) { return gain_per_second(prospects_[i], expectation); };
-      const auto next = std::ranges::max_element(kernels, {}, gain);  // the first of equals
+      const auto next = std::ranges::max_element(kernels, {}, gain);  // the first one among equals
       const std::size_t i = *next;
       std::vector<Prospect> waiting;
       double rows = 0;
       for (const std::size_t k : kernels) rows += waiting.emplace_back(prospects_[k]).count;
       kernels.erase(next);
       const double least_gain = gain_to_stop_at(waiting, expectation, left() * search_share);
-      if (prospects_[i].trials > 0 && gain(i) < least_gain) return any;  // nor do the others of a later pass gain more
+      // the remaining kernels gain even less, also in a later pass
+      if (prospects_[i].trials > 0 && gain(i) < least_gain) return any;
       any = true;
       const KernelCase& kernel = experiment_.kernels[i];
       const KernelBudget budget{left(), left() * prospects_[i].count / rows, experiment_.trials - rows_[i].trials,
@@ -277,7 +283,7 @@ class Tuner {
       Narrator narrator = narrator_of(i);
       try {
         rows_[i] = merge(rows_[i], tune_kernel(kernel, experiment_, budget, session_, narrator, prospects_[i]));
-      } catch (const measure::worker::Untunable& error) {  // the others can be
+      } catch (const measure::worker::Untunable& error) {  // other kernels may still be tunable
         rows_[i].stop = untunable;
         rows_[i].fault = error.what();
       }
@@ -297,17 +303,18 @@ class Tuner {
   bool stopped_ = false;
   const double deadline_ = now() + experiment_.seconds;
   std::vector<Row> rows_;
-  std::vector<Prospect> prospects_;                          // of the same kernels
-  std::map<std::string, std::size_t, std::less<>> numbers_;  // of rows, by all their names
+  std::vector<Prospect> prospects_;                          // parallel to rows_
+  std::map<std::string, std::size_t, std::less<>> numbers_;  // row of each name, including the names in Row::same
 };
 
-/// After a failure in the middle of a candidate, which is not at fault: this process may live on, and others would wait
-/// for it.
+/// Forgets the candidate in flight after a failure that is not the candidate's fault. This process may live on, and
+/// other tuners would wait for its result.
 void forget_begun(measure::Store& store, const std::string& host) {
   try {
     store.forget_process(host, measure::this_process());
   } catch (const Error&) {
-    // The store may be what failed: the first failure is the one to tell, and a later run settles what was begun.
+    // The store itself may have failed. The caller reports the first failure, and a later run settles the unfinished
+    // candidate.
   }
 }
 
@@ -317,7 +324,7 @@ Restrictions restrictions_of(const Experiment& experiment, const Target& target)
                            experiment.file);
 }
 
-/// What the store keeps of a run: the experiment, and what is not in its file.
+/// Returns the text of a run for the store: the experiment, and the settings that are not in its file.
 std::string text_of_run(const Experiment& experiment, const TuneOptions& options, const Restrictions& restrictions) {
   std::string text = experiment.text;
   if (!options.overrides.empty()) text += "\n#" + options.overrides + "\n";
@@ -340,7 +347,7 @@ std::string_view stop_text(std::string_view stop) {
 }
 
 void tune(Experiment experiment, const TuneOptions& options, Progress& progress, Board& board) {
-  // What cannot be done is told before a store is made for it.
+  // Errors in the settings are reported before a store is created.
   if (!options.warm_start.empty()) store_keys(options.warm_start);
   const auto runner = open_runner(
       experiment.device, options.in_process, [] { return interrupted() != 0; },
@@ -378,7 +385,7 @@ void tune(Experiment experiment, const TuneOptions& options, Progress& progress,
     Tuner tuner(experiment, graphs, session, progress, board, options.on_trial);
     tuner.run();
     tuner.choose_family_schedules(seconds);
-    store.check_files();  // what is told now is in it
+    store.check_files();  // everything reported from here on is in the files
   } catch (...) {
     forget_begun(store, host);
     throw;
@@ -387,7 +394,7 @@ void tune(Experiment experiment, const TuneOptions& options, Progress& progress,
 
 void abandon(const TuneOptions& options) {
   if (!std::filesystem::exists(options.store)) return;
-  constexpr std::chrono::seconds soon{1};  // who pressed Ctrl-C waits
+  constexpr std::chrono::seconds soon{1};  // a user who pressed Ctrl-C is waiting
   measure::Store::open(options.store, soon).forget_process(measure::host_name(), measure::this_process());
 }
 

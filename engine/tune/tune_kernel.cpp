@@ -28,13 +28,14 @@
 namespace deplo::engine {
 namespace {
 
-constexpr std::size_t most_sources = 4;   // a model of each is made
-constexpr std::size_t first_of_each = 4;  // of their fastest schedules: 16 trials at most before the strategy's own
-constexpr std::size_t learned_schedules = 64;    // more cost 2 ms each; docs/model.md has what so many are worth
+constexpr std::size_t most_sources = 4;   // a model of each source is made
+constexpr std::size_t first_of_each = 4;  // the fastest of each source; at most 16 trials before the strategy's own
+// each further schedule costs 2 ms; docs/model.md says what this number is worth
+constexpr std::size_t learned_schedules = 64;
 constexpr std::size_t most_to_learn_from = 128;  // trials of each other kernel; 2 ms each
 
-/// Tunes one kernel. Its methods are the stages of that and what each begins with; all add to one row of results and to
-/// the trials that the next stage starts from.
+/// Tunes one kernel. The methods are the stages of tuning and their starting points. All of them add to one row of
+/// results, and to the trials that the next stage starts from.
 class KernelTuner {
  public:
   KernelTuner(const KernelCase& kernel, const Experiment& experiment, const KernelBudget& budget, Session& session,
@@ -60,7 +61,7 @@ class KernelTuner {
     row_.front.objectives = kernel.objectives;
     row_.flops = work_.flops;
     row_.bytes = work_.bytes;
-    row_.stop = name(search::Stop::cancelled);  // until it is known better
+    row_.stop = name(search::Stop::cancelled);  // until the search ends
   }
 
   Row run() {
@@ -91,8 +92,8 @@ class KernelTuner {
     narrator_.publish(row_);
   }
 
-  /// Why the searches ended, as in Row::stop. Each gets an equal share of what the ones before it left. Time that ran
-  /// out for one of them ran out.
+  /// Runs the searches, and returns why they ended, as in Row::stop. Each search gets an equal share of the remaining
+  /// budget. If any search ran out of time, the result is that time ran out.
   std::string search() {
     const std::size_t searches = searches_of(objectives_);
     std::string ended;
@@ -110,7 +111,7 @@ class KernelTuner {
     return ended;
   }
 
-  /// `left`: the number of searches that share the budget.
+  /// Runs one search. `left` is the number of searches that share the remaining budget, including this one.
   std::string search(const Aim& aim, std::size_t number, std::size_t left) {
     search::SearchOptions options = experiment_.options;
     options.about = {row_.name,      loop_text_,      session_.runner.info().name,
@@ -120,7 +121,8 @@ class KernelTuner {
     search::Budget budget;
     const auto sharing = static_cast<std::int64_t>(left);
     budget.trials = (budget_.trials - row_.trials + sharing - 1) / sharing;
-    // No gain ends these searches early, so they take no more than the kernel's share.
+    // A search for several objectives does not end early because of little gain, so it is limited to the kernel's share
+    // of the time.
     const double seconds = objectives_.empty() ? budget_.seconds : budget_.share;
     budget.seconds = (search_share * seconds - (now() - start_)) / static_cast<double>(left);
     budget.patience = experiment_.patience;
@@ -139,7 +141,7 @@ class KernelTuner {
     return strategy_failed;
   }
 
-  /// What a search tries first that knows nothing of the kernel.
+  /// Returns the candidates that the first search tries first. It knows no trials of this kernel yet.
   std::vector<search::Candidate> beginning(search::Searcher& searcher) {
     std::vector<search::Candidate> first;
     const bool warm = !session_.warm_start.empty() && warm_up(searcher, first);
@@ -148,7 +150,7 @@ class KernelTuner {
     return first;
   }
 
-  /// What an earlier search measured, the best first, for a search that is told all of it.
+  /// Returns the valid candidates of earlier searches, the best first. The next search is told all of them.
   std::vector<search::Candidate> measured(const Aim& aim) const {
     std::map<std::pair<double, std::string>, search::Candidate> sorted;
     for (const auto& [trail, seen] : seen_)
@@ -158,7 +160,7 @@ class KernelTuner {
     return candidates;
   }
 
-  /// Of all valid trials so far.
+  /// Returns the values of all valid trials so far.
   std::vector<std::vector<double>> values() const {
     std::vector<std::vector<double>> all;
     for (const auto& [trail, seen] : seen_)
@@ -166,8 +168,9 @@ class KernelTuner {
     return all;
   }
 
-  // Any strategy is told first what the fastest schedules of elsewhere take here; one with a model also learns from
-  // all. False: the store knows nothing of this kernel.
+  // Starts with the fastest schedules of other devices and shapes. Every strategy is told first what they take here. A
+  // strategy with a model also learns from all of their trials. Returns false if the store has no trials of this kernel
+  // to start from.
   bool warm_up(search::Searcher& searcher, std::vector<search::Candidate>& first) {
     const std::vector<WarmSource> known = warm_sources(session_.warm_start, loop_text_, most_sources);
     if (known.empty()) return warm_up_by_others(searcher);
@@ -181,8 +184,8 @@ class KernelTuner {
     return true;
   }
 
-  // A model of the store's other kernels says what to expect of this one. False: it has none, or the strategy does not
-  // learn from it.
+  // Estimates schedules of this kernel with a model of the store's other kernels. Returns false if the store has no
+  // other kernels, or if the strategy does not learn from estimates.
   bool warm_up_by_others(search::Searcher& searcher) {
     const std::vector<search::SourceTask> sources{searcher.learns() ? ask_others() : search::SourceTask()};
     const bool learns = objectives_.empty() && !sources[0].empty() && searcher.warm_start(sources);
@@ -216,7 +219,7 @@ class KernelTuner {
         learns ? fmt::format("{} schedules", sources[0].size()) : experiment_.strategy + " does not learn"));
   }
 
-  /// The outcome has the aim's number in place of the time.
+  /// Measures a candidate. The outcome has the aim's number in place of the time.
   search::Measured measure(const search::Candidate& candidate, const Aim& aim) {
     if (objectives_.empty())
       return candidate->trail() == heuristic_->trail() ? search::Measured{first_, true} : measure(candidate);
@@ -231,7 +234,8 @@ class KernelTuner {
 
   Measurer::Screened measure(const search::Candidate& candidate) {
     narrator_.progress.status(narrator_.label, details());
-    // A slow schedule may be the best in another objective: then none is abandoned.
+    // With several objectives, a slow schedule may be the best in another objective, so no measurement is stopped
+    // early.
     const double best_us = objectives_.empty() ? best_us_ : std::numeric_limits<double>::infinity();
     const Measurer::Screened measured = measurer_.screen(candidate, best_us);
     const Outcome& outcome = measured.outcome;
@@ -256,8 +260,9 @@ class KernelTuner {
     return measured;
   }
 
-  /// Counts how many configurations of a user's own kernel fail in the same way, from the first one on. What the source
-  /// itself refuses, by static_assert or #error, may depend on the configuration, and does not count.
+  /// Counts how many configurations of an opaque kernel fail to build with the same message, from the first
+  /// configuration on. Failures by static_assert or #error do not count: the source itself rejects the configuration,
+  /// and may accept another.
   void watch_builds(const Outcome& outcome) {
     constexpr std::array refusals{"static assertion", "static_assert", "#error"};
     const auto has = [&](const char* word) { return outcome.message.find(word) != std::string::npos; };
@@ -267,20 +272,21 @@ class KernelTuner {
     if (is_opaque_ && !others_seen_) ++same_failures_;
   }
 
-  /// True if all configurations so far fail to build with one message, which then does not depend on them.
+  /// Returns true if all configurations so far fail to build with the same message. The failure then does not depend on
+  /// the configuration.
   bool is_hopeless() const {
-    // If half of the configurations could be built, one kernel of 256 would begin so by chance.
+    // If half of all configurations could be built, one kernel in 256 would begin with this many failures by chance.
     constexpr int enough_failures = 8;
     return !others_seen_ && same_failures_ >= enough_failures;
   }
 
-  // After a trial. What opening the kernel took is not the trials'.
+  // Updates the prospect after a trial. The time for opening the kernel is not counted as time of the trials.
   void look_ahead() {
     ++prospect_.trials;
     if (started_ > 0) prospect_.seconds = seconds_before_ + (now() - started_);
     if (row_.heuristic_us <= 0 || row_.best_us <= 0) return;
     prospect_.gain = std::log(row_.heuristic_us / row_.best_us);
-    constexpr std::int64_t cold = 0;  // bytes that the last cache holds of the operands
+    constexpr std::int64_t cold = 0;  // bytes of the operands that the last-level cache holds
     const double least = rules::least_us(least_work_, highest(session_.known, session_.seen), cold, 1);
     prospect_.room = room_for(row_.best_us, least);
   }
@@ -295,7 +301,7 @@ class KernelTuner {
     Measurer::Screened result;
   };
   const Experiment& experiment_;
-  const bool is_opaque_;  // in a file of its user
+  const bool is_opaque_;  // true: a user's kernel file or a tile program
   const measure::Objectives& objectives_;
   const KernelBudget& budget_;
   Narrator& narrator_;
@@ -305,23 +311,23 @@ class KernelTuner {
   const double seconds_before_ = prospect_.seconds;  // of earlier passes
   const ir::Work least_work_;
   const double start_ = now();
-  double started_ = 0;  // when the heuristic had been measured
+  double started_ = 0;  // when the heuristic's schedule had been measured; 0: not yet
   Measurer measurer_;
   const CandidateSpace& space_;
   const std::string loop_text_;
   const ir::Work work_;
   search::Candidate heuristic_;
-  Outcome first_;                                          // the heuristic's
-  int same_failures_ = 0;                                  // as watch_builds() counts
-  bool others_seen_ = false;                               // an outcome that is no such failure
-  std::vector<std::pair<double, search::Candidate>> ran_;  // with their latest screened time, perhaps of less effort
-  std::map<std::string, Seen> seen_;                       // if there are several objectives: by trail, the latest
+  Outcome first_;             // outcome of the heuristic's schedule
+  int same_failures_ = 0;     // number counted by watch_builds()
+  bool others_seen_ = false;  // true: an outcome was not a build failure with the same message
+  std::vector<std::pair<double, search::Candidate>> ran_;  // the latest screened times, some with reduced effort
+  std::map<std::string, Seen> seen_;  // by trail: the latest result; empty unless there are objectives
   double best_us_ = std::numeric_limits<double>::infinity();
   Row row_;
 };
 
 std::vector<search::Candidate> KernelTuner::finalists() {
-  // Which of many candidates with equal times are confirmed must not depend on when they were measured.
+  // The choice among candidates with equal times must not depend on the order in which they were measured.
   std::ranges::sort(ran_, {}, [&](const auto& ran) {
     const Timed timed = measurer_.timed(ran.second, ran.first);
     return std::tuple(timed.changes, timed.trail);
@@ -332,16 +338,18 @@ std::vector<search::Candidate> KernelTuner::finalists() {
   for (double& us : times)
     if (us <= slowest_of_equals(fastest)) us = fastest;
   std::vector<search::Candidate> result;
-  if (row_.heuristic_us > 0) result.push_back(heuristic_);  // first: it stands for all that have the same source
+  // comes first, because it represents all candidates with the same source
+  if (row_.heuristic_us > 0) result.push_back(heuristic_);
   if (const auto stored = measurer_.stored_best()) result.push_back(stored->candidate);
   for (const search::Candidate& candidate : front()) result.push_back(candidate);
   for (const std::size_t i : measure::finalists(times, session_.protocol)) result.push_back(ran_[i].second);
   return result;
 }
 
-/// Of several objectives: the fronts of this run and of all that is stored.
+/// With several objectives, returns points of this run's front and of the store's front.
 std::vector<search::Candidate> KernelTuner::front() {
-  constexpr std::size_t max_points = 32;  // of each, evenly spread: confirming takes a second or more for ten
+  // of each front, evenly spaced; confirming ten candidates takes a second or more
+  constexpr std::size_t max_points = 32;
   std::vector<search::Candidate> run;
   std::vector<measure::Point> points;
   for (const auto& [trail, seen] : seen_) {
@@ -370,7 +378,7 @@ void KernelTuner::confirm() {
   const auto finals = measurer_.confirm(finalists(), seconds);
   const bool told = std::ranges::any_of(
       finals, [](const Measurer::Final& final) { return measure::conclusive(final.outcome.status); });
-  if (cancelled_() || !told) return;  // what was screened stays the answer
+  if (cancelled_() || !told) return;  // the screened result remains
   row_.best_us = 0;
   row_.trail.clear();
   std::vector<search::Candidate> valid;

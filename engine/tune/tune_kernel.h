@@ -1,4 +1,4 @@
-// Tunes one kernel: measures the heuristic, then searches, then confirms the fastest few against the heuristic.
+// Tunes one kernel: measures the heuristic's schedule, searches, and then confirms the fastest schedules against it.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -14,34 +14,37 @@
 namespace deplo::engine {
 
 struct KernelBudget {
-  double seconds = 0;  // for everything; the heuristic is measured even if this is 0
-  double share = 0;    // the kernel's equal share of the time: if the search ends early, confirmation gets its rest
+  double seconds = 0;  // for all stages; the heuristic is measured even if this is 0
+  // the kernel's equal share of the time; if the search ends early, confirmation may use the rest of the share
+  double share = 0;
   std::int64_t trials = 1;  // new measurements
-  double least_gain = 0;    // the search ends if the next second is expected to gain less than this …
-  Expectation expectation = Expectation({});  // … judging by the kernels that were tuned before (shares.h)
+  // the search ends if the next second is expected to gain less than this
+  double least_gain = 0;
+  // computed from the kernels that were tuned before (shares.h)
+  Expectation expectation = Expectation({});
 };
 
-/// The context of a kernel's progress reports.
+/// The context of the progress reports of a kernel.
 struct Narrator {
   Progress& progress;
   std::string label;                        // "[3/9] name"
-  double deadline = 0;                      // now() at the end of the whole run
+  double deadline = 0;                      // the time, as in now(), at which the whole run ends
   std::function<void(const Row&)> publish;  // called after every trial with the results so far
-  /// Called after every trial; may be empty.
+  /// Called after every trial. May be empty.
   std::function<void(const Row&, const search::Candidate&, const search::Measured&)> on_trial = {};
 };
 
-/// True if the search would go on with more time, by its Row::stop.
+/// Returns true if a search that ended with this Row::stop would go on with more time.
 bool wants_time(std::string_view stop);
 
-/// The best is the winner (ties.h) of the confirmed schedules. The heuristic is one of them, so the best is never
-/// slower. The prospect comes from earlier passes and is updated.
+/// Tunes a kernel. The best schedule is the winner (ties.h) of the confirmed schedules. The heuristic's schedule is
+/// among them, so the best is never slower. `prospect` has the state of earlier passes and is updated.
 Row tune_kernel(const KernelCase&, const Experiment&, const KernelBudget&, Session&, Narrator&, Prospect&);
 
 /// Measures only the heuristic's schedule.
 Row screen_kernel(const KernelCase&, const Experiment&, Session&, Narrator&, Prospect&);
 
-/// What the store knows about the kernel, without measuring anything: the heuristic's time and the best.
+/// Returns the stored results of the kernel without measuring anything: the heuristic's time and the best.
 Row recall_kernel(const KernelCase&, Session&);
 
 }  // namespace deplo::engine

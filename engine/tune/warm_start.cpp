@@ -44,7 +44,8 @@ search::SourceTask source_of(const std::vector<measure::KnownTrial>& trials) {
   return source;
 }
 
-// In order of time; of equal times the one stored first.
+// Returns the fastest trials that exist in the space, in the order of their times. Of equal times, the trial that was
+// stored first comes first.
 std::vector<search::Candidate> fastest_of(const search::SourceTask& trials, const search::Space& space,
                                           std::size_t most) {
   std::vector<const search::Experience*> valid;
@@ -69,7 +70,7 @@ std::vector<WarmSource> warm_sources(const std::string& path, const std::string&
     if (sources.size() == most) break;
     search::SourceTask trials = source_of(store.known_trials(key.kernel, key.device, key.protocol));
     const auto valid = [](const search::Experience& each) { return std::isfinite(each.microseconds); };
-    if (std::ranges::count_if(trials, valid) < 2) continue;  // nothing to learn from
+    if (std::ranges::count_if(trials, valid) < 2) continue;  // too few to learn from
     sources.push_back({key.name, key.info.name, distance, std::move(trials)});
   }
   return sources;

@@ -23,12 +23,13 @@ namespace deplo::engine {
 namespace {
 
 constexpr double no_time = std::numeric_limits<double>::infinity();
-/// Schedules that are slower than this times the best in screening are not confirmed: their screened times will do.
+/// A schedule that takes more than this times the best time in screening is not confirmed. Its screened time is used.
 constexpr double worth_confirming = 1.5;
-/// Other schedules than a shape's best are tried on the others, too, if they take at most this times the best. Each
-/// costs a build on every shape.
+/// Besides a shape's best schedule, its other schedules are tried on the other shapes if they take at most this times
+/// the best time. Each of them costs a build on every shape.
 constexpr double nearly_as_fast = 1.05;
-/// For shapes between the family's: of the time that measuring its own shapes leaves, and at least of all its time.
+/// Time for the shapes between the family's own: the first share, of the time that is left after measuring the own
+/// shapes, but at least the second share, of the family's whole time.
 constexpr double between_share = 0.7, least_between_share = 0.15;
 constexpr std::size_t tried_of_each = 3, max_candidates = 24;
 
@@ -41,16 +42,16 @@ struct Member {
   ShapeForm form;
 };
 
-/// The times of schedules on one shape, in µs; infinite for a schedule that failed.
+/// Measures schedules on one shape. Times are in µs; the time of a failed schedule is infinite.
 class ShapeTimes {
  public:
   ShapeTimes(const Member& member, Session& session)
       : session_(session), space_(member.kernel->loop, session.target), measurer_(*member.kernel, session) {}
 
   std::vector<double> measure(const std::vector<std::string>& trails, double seconds) {
-    std::map<std::string, double> times;  // by the source's digest
+    std::map<std::string, double> times;  // key: digest of the source
     std::vector<std::string> digests;
-    std::vector<search::Candidate> candidates;  // of different digests
+    std::vector<search::Candidate> candidates;  // with distinct digests
     for (const std::string& trail : trails) {
       search::Candidate candidate = search::replay(space_, parse_trail(trail));
       digests.push_back(space_.compile(*candidate).digest);
@@ -64,7 +65,7 @@ class ShapeTimes {
   }
 
  private:
-  /// The best time.
+  /// Screens the candidates, and returns the best time.
   double screen(const std::vector<search::Candidate>& candidates, std::map<std::string, double>& times) {
     measurer_.prepare(candidates);
     double best = no_time;
@@ -93,7 +94,7 @@ class ShapeTimes {
   Measurer measurer_;
 };
 
-/// The sizes of a form that differ between its members, equal ones together.
+/// Returns the sizes of a form that differ between its members. Columns that are equal in all members form one extent.
 std::vector<DispatchRule::Extent> extents_of(const std::vector<const Member*>& members) {
   std::vector<DispatchRule::Extent> extents;
   std::map<std::vector<double>, std::size_t> known;  // the values of a column in all members
@@ -119,7 +120,7 @@ std::vector<DispatchRule::Extent> extents_of(const std::vector<const Member*>& m
   return extents;
 }
 
-/// One kernel of a family, at all its shapes.
+/// Tunes one kernel of a family at all its shapes.
 class FamilyTuner {
  public:
   FamilyTuner(const Experiment& experiment, Session& session, Progress& progress, std::string name,
@@ -138,7 +139,7 @@ class FamilyTuner {
     }
   }
 
-  /// nullopt: it was cancelled.
+  /// Returns the results, or nullopt if the session was cancelled.
   std::optional<FamilyRow> run(double seconds) {
     const double end = now() + seconds;
     if (own_.size() < 2) {
@@ -163,8 +164,8 @@ class FamilyTuner {
   }
 
  private:
-  /// The heuristic's, the best of each shape, and then others that are about as fast there: one of them may suit more
-  /// shapes.
+  /// Collects the heuristic's schedule, the best schedule of each shape, and then other schedules that are about as
+  /// fast there, because one of them may suit more shapes.
   void collect_trails() {
     trails_ = {""};
     std::vector<std::vector<std::string>> fastest;
@@ -177,7 +178,7 @@ class FamilyTuner {
     row_.candidates = trails_.size();
   }
 
-  /// The best, then those that are nearly as fast; "" for the heuristic's.
+  /// Returns the trails of the best schedule and of those that are nearly as fast. "" stands for the heuristic's trail.
   std::vector<std::string> fastest_trails(const Member& member) const {
     const std::string untuned = print(KernelSpace(member.kernel->loop, session_.target).untuned());
     measure::Protocol protocol = session_.protocol;
@@ -208,7 +209,7 @@ class FamilyTuner {
                      fmt::format("measuring {} schedules of the family", count));
   }
 
-  /// The losses of all schedules on the family's own shapes.
+  /// Computes the losses of all schedules on the family's own shapes.
   void rate_own() {
     for (std::size_t i = 0; i < own_.size(); ++i) {
       losses_.push_back(losses_of(times_[i]));
@@ -236,11 +237,11 @@ class FamilyTuner {
     return std::nullopt;
   }
 
-  /// Keeps these schedules, and measures them on shapes between, in an order that leaves no large part of the sizes out
-  /// if there is no time for all.
+  /// Keeps these schedules, and measures them on the shapes between. The order of the shapes is random, so that no
+  /// large range of sizes is missing if the time runs out.
   void keep(std::vector<std::size_t> schedules, double seconds) {
     kept_ = std::move(schedules);
-    if (kept_.size() == 1) return;  // there is nothing to choose between
+    if (kept_.size() == 1) return;  // there is only one schedule to choose
     std::vector<std::string> trails;
     for (const std::size_t schedule : kept_) trails.push_back(trails_[schedule]);
     Rng rng(0);
@@ -277,7 +278,7 @@ class FamilyTuner {
     }
   }
 
-  /// Members of one form get one rule.
+  /// Assigns each member to the rule of its form.
   void sort_by_form() {
     std::map<std::string, std::size_t> numbers;
     std::vector<std::vector<const Member*>> members;
@@ -293,7 +294,7 @@ class FamilyTuner {
     }
   }
 
-  /// Schedules that no tree uses are dropped.
+  /// Drops schedules that no tree uses, and renumbers the others.
   void renumber(std::vector<std::vector<DispatchRule::Node>>& trees) {
     std::set<std::size_t> used;
     for (const auto& tree : trees)
@@ -313,7 +314,8 @@ class FamilyTuner {
                            known(best_us), known(heuristic_us)});
   }
 
-  /// By the rule of its form; a shape of another form has no rule, and gets the heuristic's schedule.
+  /// Measures the schedule that the rule of the shape's form chooses. A shape of another form has no rule and gets the
+  /// heuristic's schedule.
   void measure_held_out(const Member& member, double seconds) {
     std::optional<std::size_t> schedule;
     if (const auto form = form_of(member))
@@ -343,18 +345,19 @@ class FamilyTuner {
   Progress& progress_;
   FamilyRow row_;
   std::vector<const Member*> own_, between_, held_out_;
-  std::string without_time_;                // shapes
-  std::vector<std::string> trails_;         // all schedules that are tried; the first is the heuristic's
-  std::vector<std::vector<double>> times_;  // [own][trail]
-  std::vector<std::size_t> forms_;          // of own_: index in the next two
-  Losses losses_;                           // of own_, and then of those of between_ that were measured
-  std::vector<FamilyShape> shapes_;         // of losses_
+  std::string without_time_;                // shapes without a valid time
+  std::vector<std::string> trails_;         // all schedules that are tried; trails_[0] is the heuristic's
+  std::vector<std::vector<double>> times_;  // [index in own_][index in trails_]
+  std::vector<std::size_t> forms_;          // form of each member of own_: index in rules_ and examples_
+  Losses losses_;                           // of own_, and then of the measured shapes of between_
+  std::vector<FamilyShape> shapes_;         // parallel to losses_
   std::vector<DispatchRule> rules_;
-  std::vector<const Member*> examples_;  // one of own_ of each form
+  std::vector<const Member*> examples_;  // one member of own_ for each form
   std::vector<std::size_t> kept_;        // indices in trails_, in the order of row_.schedules
 };
 
-/// The kernels of a family by what they compute, in the order of the first shape; each kernel once.
+/// Returns the members of a family, grouped by what their kernels compute, in the order of the first shape. Each kernel
+/// occurs once.
 std::vector<std::pair<std::string, std::vector<Member>>> members_of(const FamilyCase& family,
                                                                     const Experiment& experiment, const RowOf& row_of) {
   std::vector<std::pair<std::string, std::vector<Member>>> groups;

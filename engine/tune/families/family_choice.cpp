@@ -15,11 +15,14 @@ namespace deplo::engine {
 namespace {
 
 constexpr double unbounded = std::numeric_limits<double>::infinity();
-constexpr double max_sets = 200'000;    // of one size
-constexpr double failed_loss = 1e6;     // stands for an infinite one, so that sums compare
-constexpr double least_allowed = 1e-3;  // of the heuristic's losses; smaller ones are not measured
+constexpr double max_sets = 200'000;  // number of sets of one size that are enumerated
+// stands for an infinite loss, so that sums can be compared
+constexpr double failed_loss = 1e6;
+// bound on the allowed loss of the heuristic's schedule; smaller losses cannot be measured
+constexpr double least_allowed = 1e-3;
 
-/// Sets of schedules with the heuristic's, rated by their loss and then by the mean of their losses.
+/// Searches the sets of schedules that contain the heuristic's. Sets are rated by their loss, and then by the mean of
+/// their losses.
 class SetSearch {
  public:
   SetSearch(const Losses& losses, const FamilyGoal& goal)
@@ -27,7 +30,7 @@ class SetSearch {
 
   std::vector<std::size_t> run() {
     double sets = 1;
-    for (std::size_t size = 1; size <= count_; ++size) {  // of a set with the heuristic's schedule
+    for (std::size_t size = 1; size <= count_; ++size) {  // size of a set, including the heuristic's schedule
       if (size > 1) sets *= static_cast<double>(count_ - size + 1) / static_cast<double>(size - 1);
       if (sets > max_sets) return add_greedily();
       best_rating_ = {unbounded, unbounded};
@@ -65,7 +68,7 @@ class SetSearch {
     }
   }
 
-  /// From the best set that was enumerated on.
+  /// Adds schedules one by one to the best set that was enumerated.
   std::vector<std::size_t> add_greedily() {
     while (best_.size() < count_ && !(rate(best_).first <= goal_.max_loss)) {
       std::optional<std::pair<Rating, std::size_t>> next;
@@ -89,10 +92,10 @@ class SetSearch {
   Rating best_rating_{unbounded, unbounded};
 };
 
-/// A part of a tree.
+/// A subtree.
 struct Branch {
   std::vector<std::size_t> shapes;
-  std::size_t schedule = 0;  // the best single one for all its shapes
+  std::size_t schedule = 0;  // the best single schedule for all its shapes
   std::size_t extent = 0;
   double below = 0;
   std::unique_ptr<Branch> yes, no;  // null: a leaf
@@ -100,7 +103,7 @@ struct Branch {
 
 class Forest {
  public:
-  /// `allowed`: a loss of the heuristic's schedule that counts as none while a tree grows.
+  /// `allowed`: losses of the heuristic's schedule up to this bound count as 0 while a tree grows.
   Forest(const Losses& losses, const std::vector<FamilyShape>& shapes, const std::vector<std::size_t>& kept,
          const FamilyGoal& goal, double allowed)
       : losses_(losses), shapes_(shapes), kept_(kept), goal_(goal), allowed_(allowed) {
@@ -127,7 +130,7 @@ class Forest {
     return schedule == heuristic_number && loss <= allowed_ ? 0 : loss;
   }
 
-  /// The best single schedule, and the sum of its losses.
+  /// Returns the best single schedule, and the sum of its losses.
   std::pair<double, std::size_t> best_single(const std::vector<std::size_t>& shapes) const {
     std::pair best{unbounded, kept_.front()};
     for (const std::size_t schedule : kept_) {
@@ -138,7 +141,7 @@ class Forest {
     return best;
   }
 
-  /// The sum of the losses if each shape gets the best schedule.
+  /// Returns the sum of the losses if each shape gets its best schedule.
   double least_sum(const std::vector<std::size_t>& shapes) const {
     double sum = 0;
     for (const std::size_t shape : shapes) {
@@ -157,8 +160,8 @@ class Forest {
     grow(*branch.no);
   }
 
-  /// By the extent and size whose two parts have the least losses; of several, the one that leaves the fewest shapes to
-  /// be split again. False if no extent differs.
+  /// Splits at the extent and size whose two parts have the least sum of losses. Ties go to the split that leaves the
+  /// fewest shapes in parts that must be split again. Returns false if no extent differs.
   bool split(Branch& branch) const {
     std::pair<double, std::size_t> best{unbounded, 0};
     std::vector<std::size_t> best_yes, best_no;
@@ -193,7 +196,7 @@ class Forest {
     return true;
   }
 
-  /// By all trees.
+  /// The loss over all trees.
   struct Total {
     double own = 0, between = 0;  // losses
     bool meets(const FamilyGoal& goal) const { return own <= goal.max_loss && between <= goal.max_loss; }
@@ -213,7 +216,7 @@ class Forest {
       (shapes_[shape].between ? between : own).push_back(losses_[shape][branch.schedule]);
   }
 
-  /// Calls f(branch) for each split of two leaves.
+  /// Calls f(branch) for each split whose two children are leaves.
   template <class F>
   static void for_each_last_split(Branch& branch, const F& f) {
     if (!branch.yes) return;
@@ -222,7 +225,7 @@ class Forest {
     for_each_last_split(*branch.no, f);
   }
 
-  /// Removes the split whose removal costs least; false if each costs too much.
+  /// Removes the split whose removal costs least. Returns false if no removal meets the goal.
   bool prune() {
     Branch* best = nullptr;
     double least = unbounded;
@@ -275,7 +278,7 @@ std::vector<std::size_t> keep_schedules(const Losses& losses, const FamilyGoal& 
 std::vector<std::vector<DispatchRule::Node>> grow_trees(const Losses& losses, const std::vector<FamilyShape>& shapes,
                                                         const std::vector<std::size_t>& kept, const FamilyGoal& goal) {
   CHECK(losses.size() == shapes.size() && !kept.empty() && kept.front() == heuristic_number);
-  // Where the mean of the losses is bounded, the heuristic's on all shapes may be too much.
+  // If the goal bounds the mean loss, the heuristic's losses on all shapes together may exceed it.
   for (double allowed = goal.max_loss; allowed > least_allowed; allowed /= 2)
     if (const Forest forest(losses, shapes, kept, goal, allowed); forest.meets_goal()) return forest.trees();
   return Forest(losses, shapes, kept, goal, 0).trees();

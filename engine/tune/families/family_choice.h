@@ -1,4 +1,4 @@
-// Which schedules a family of shapes keeps, and the decision trees that choose among them.
+// Chooses the schedules that a family of shapes keeps, and the decision trees that choose among them.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -8,32 +8,33 @@
 
 namespace deplo::engine {
 
-/// The mean or the worst of the losses.
+/// Returns the mean or the worst of the losses, or 0 if there are none.
 double loss_of(const FamilyGoal&, const std::vector<double>& losses);
 
-/// [shape][schedule]; infinite where the schedule failed. For each shape, one schedule has no loss.
+/// [shape][schedule]; infinite if the schedule failed. For each shape, at least one schedule has a loss of 0.
 using Losses = std::vector<std::vector<double>>;
-/// In Losses: what the heuristic makes of each shape. It costs nothing to keep, and it fits sizes that nobody measured.
+/// The index in Losses of the heuristic's schedule. It costs nothing to keep, and it also fits sizes that nobody
+/// measured.
 inline constexpr std::size_t heuristic_number = 0;
 
-/// The heuristic's schedule, and as few others as meet the goal if each shape gets the best of them; of as many, those
-/// with the least loss. Sets are enumerated as long as there are at most 200,000 of a size; beyond that, schedules are
-/// added one by one. Ascending.
+/// Returns the heuristic's schedule and as few others as are needed to meet the goal if each shape gets the best of
+/// them. Among sets of the same size, the set with the least loss is chosen. Sets are enumerated if there are at most
+/// 200,000 of a size; for larger sizes, schedules are added one by one. The indices are ascending.
 std::vector<std::size_t> keep_schedules(const Losses&, const FamilyGoal&);
 
-/// A shape, as a tree sees it. Shapes of different forms have different trees.
+/// A shape as a decision tree sees it. Shapes of different forms have different trees.
 struct FamilyShape {
   std::size_t form = 0;
-  std::vector<double> extents;  // different for shapes of one form
-  /// It lies between the family's own shapes: its losses are relative to the fastest of the kept schedules. The goal
-  /// holds for these shapes on their own.
+  std::vector<double> extents;  // extents of two shapes of one form differ
+  /// True for a shape between the family's own shapes. Its losses are relative to the fastest of the kept schedules.
+  /// The goal must also be met on these shapes alone.
   bool between = false;
 };
 
-/// A tree for each form, whose leaves have schedules of `kept`. A tree is grown until each shape has the best of them,
-/// or the heuristic's where this loses no more than the goal allows; then the splits that gain least are removed as
-/// long as the goal is met (cost-complexity pruning: Breiman et al., Classification and Regression Trees, 1984, chapter
-/// 3). A split lies at the geometric mean of two neighbouring sizes.
+/// Returns a tree for each form. The leaves have schedules of `kept`. A tree is grown until each shape gets its best
+/// kept schedule, or the heuristic's if this loses no more than the goal allows. Then the splits that gain least are
+/// removed as long as the goal is met (cost-complexity pruning: Breiman et al., Classification and Regression Trees,
+/// 1984, chapter 3). A split lies at the geometric mean of two neighbouring sizes.
 std::vector<std::vector<DispatchRule::Node>> grow_trees(const Losses&, const std::vector<FamilyShape>&,
                                                         const std::vector<std::size_t>& kept, const FamilyGoal&);
 
