@@ -15,8 +15,8 @@ struct CompiledModule {
     std::size_t kernel = 0;            // index in `kernels`
     std::vector<std::string> tensors;  // the module's tensors, in the order of the parameters of the kernel's source
   };
-  std::vector<Schedule> kernels;  // one for each distinct kernel, in the module's order
-  std::vector<Launch> launches;   // one for each kernel of the module
+  std::vector<Schedule> kernels;  // the distinct kernels, in the module's order
+  std::vector<Launch> launches;   // one launch for each kernel of the module
 };
 
 /// Compiles all kernels of the module. `schedule_of` is called once for each distinct kernel.

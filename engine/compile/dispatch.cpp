@@ -118,7 +118,7 @@ class RuleReader {
       node.schedule = index("schedule", 0, std::ssize(rule_.schedules));
       return node;
     }
-    const std::int64_t next = std::ssize(rule_.nodes) + 1;  // a child comes after its parent
+    const std::int64_t next = std::ssize(rule_.nodes) + 1;  // the index of a child is larger than that of its parent
     node.extent = index("extent", 0, std::ssize(rule_.extents));
     node.below = config.at("below").number();
     node.yes = index("yes", next, count);

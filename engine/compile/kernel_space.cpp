@@ -72,7 +72,7 @@ class KernelPosition : public search::Position {
   std::shared_ptr<const Restrictions> restrictions_;  // shared by the whole space
   std::shared_ptr<KeptPositions> kept_;               // shared by the whole space; null: this position is not cached
   // The following members are guarded by the mutex of kept_.
-  mutable std::vector<search::PositionPtr> children_;  // by option; null: not cached
+  mutable std::vector<search::PositionPtr> children_;  // index: option; null: not cached
   mutable std::size_t generation_ = 0;                 // generation of the children
   mutable bool passed_ = false;                        // a path has gone through this position
   std::optional<Fork> fork_;                           // the rule's fork, reduced to the allowed options

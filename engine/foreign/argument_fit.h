@@ -12,7 +12,7 @@ namespace deplo::engine::foreign {
 struct PassedArgument {
   enum class Kind { array, local, value } kind = Kind::value;
   std::optional<ir::DType> element;  // nullopt: a struct
-  std::size_t bytes = 0;             // of a value; unused for arrays
+  std::size_t bytes = 0;             // size of a value; unused for arrays
 };
 
 /// Returns the type that the parameter needs instead, such as "int". Returns "" if the argument fits, or if this cannot

@@ -8,7 +8,7 @@
 namespace deplo::engine::foreign {
 
 struct DeclaredParameter {
-  std::string type;         // of the value, or of the pointer's target; without qualifiers: "float4", "unsigned int"
+  std::string type;  // type of the value, or of the pointer's target, without qualifiers: "float4", "unsigned int"
   bool is_pointer = false;  // true also for an array and for OpenCL's local memory
   bool is_known = false;    // false: the type may be a macro, a typedef or a template parameter
 };

@@ -829,7 +829,7 @@ measure::KernelCode KernelFile::code(const std::vector<Scalar>& configuration) c
   }
   ir::KernelSource source;
   source.entry = with_values(entry_, *space_, configuration);
-  constexpr std::int64_t max_threads = std::int64_t{1} << 31;  // keeps products with it from overflowing
+  constexpr std::int64_t max_threads = std::int64_t{1} << 31;  // prevents an overflow of products with this number
   for (const std::int64_t threads : launch.threads) source.threads = std::min(source.threads * threads, max_threads);
   if (sizes_.shared) {
     source.dynamic_shared = true;

@@ -34,7 +34,7 @@ std::int64_t LaunchSizes::largest(const Expression& expression) const {
   std::vector<std::vector<Scalar>> configurations(1);
   for (const Parameter& parameter : parameters) configurations[0].push_back(parameter.values[parameter.fallback]);
   for (const ParameterSpace::Group& group : space->groups()) {
-    std::vector<std::size_t> columns;  // of the parameters in the expression
+    std::vector<std::size_t> columns;  // columns of the parameters that the expression contains
     for (std::size_t i = 0; i < group.parameters.size(); ++i)
       if (std::ranges::find(expression.names(), parameters[group.parameters[i]].name) != expression.names().end())
         columns.push_back(i);

@@ -66,7 +66,7 @@ class ParameterSpace final : public search::Space {
   /// Parameters that depend on each other, in the order of the tree, and their legal configurations, sorted.
   struct Group {
     std::vector<std::size_t> parameters;
-    std::vector<std::uint16_t> rows;  // configurations × parameters: indices of values
+    std::vector<std::uint16_t> rows;  // indices of values; one row per configuration, one column per parameter
     std::size_t size() const { return rows.size() / parameters.size(); }
   };
   const std::vector<Group>& groups() const { return groups_; }

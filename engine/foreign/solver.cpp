@@ -24,7 +24,7 @@ namespace {
 using Node = Expression::Node;
 using Row = std::vector<std::uint16_t>;
 
-constexpr std::size_t max_group = 20'000'000;       // legal configurations of one group; each takes 20 to 100 bytes
+constexpr std::size_t max_group = 20'000'000;  // most legal configurations of one group; each takes 20 to 100 bytes
 constexpr std::size_t max_known_bytes = 128 << 20;  // memory for the keys of remembered places: some million places
 constexpr std::size_t known_bytes = 100;            // memory of a remembered place without its key
 
@@ -349,7 +349,7 @@ class Evaluation {
   std::vector<Cell> cells_;               // the values of all parts of all conditions
   std::vector<std::size_t> produced_at_;  // the depth at which each cell is computed
   std::map<std::size_t, std::size_t> open_names_, names_;  // each parameter's cell before and after it is decided
-  std::vector<std::vector<Test>> tests_;                   // by depth
+  std::vector<std::vector<Test>> tests_;                   // index: depth
   std::vector<std::optional<std::vector<std::size_t>>> keys_;
   std::vector<Operand> operands_;  // operands of the current step
   std::vector<Range> ranges_;      // ranges of the current step
@@ -525,8 +525,8 @@ class Search {
   const std::vector<std::size_t>& group_;
   const std::string& place_;
   std::vector<std::size_t> order_;  // the order in which the group's parameters are decided
-  std::vector<Row> domains_;        // by parameter: its options
-  Row options_;                     // by parameter: its current option
+  std::vector<Row> domains_;        // index: parameter; the options that are tried
+  Row options_;                     // index: parameter; the current option
   std::optional<Evaluation> evaluation_;
   std::vector<std::size_t> columns_;  // the column of each parameter of order_ in a row
   std::unordered_map<std::string, std::pair<std::size_t, std::size_t>> known_;  // key → the rows below the place

@@ -100,7 +100,7 @@ std::optional<std::uint32_t> untuned_record(const StoredSpace& space) {
 
 std::shared_ptr<const search::Records> prior_records(const StoredSpace& space, const Prior& prior,
                                                      std::string_view name) {
-  if (!space.kernel_text.starts_with("===")) return nullptr;  // imported
+  if (!space.kernel_text.starts_with("===")) return nullptr;  // an imported kernel has no Loop IR
   const search::Records& records = space.records;
   const rules::Lowering root(parse_kernel(space.kernel_text, {}, records.kernel), measure::target_of(space.info));
   search::Records believed;

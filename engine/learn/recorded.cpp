@@ -156,7 +156,8 @@ std::string size_of_program(const std::string& text) {
   return fmt::format("[{}]", join(output->shape, ", "));
 }
 
-/// Returns "[256, 128]" for whole numbers, or "" if a word is something else: a store may come from a stranger.
+/// Returns "[256, 128]" for whole numbers, or "" if a word is something else: a store may come from an untrusted
+/// source.
 std::string size_of_words(const std::vector<std::string>& words) {
   for (const std::string& word : words)
     if (word.empty() || word.find_first_not_of("0123456789") != std::string::npos) return "";

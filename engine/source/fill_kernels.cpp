@@ -194,8 +194,8 @@ class Filler {
   }
 
   ir::Module& module_;
-  std::map<std::string, std::string> whole_;      // of the tensors that are parts
-  std::map<std::string, std::size_t> last_read_;  // part → the tensor that contains it
+  std::map<std::string, std::string> whole_;      // part → the tensor that contains it
+  std::map<std::string, std::size_t> last_read_;  // tensor → the last kernel that reads it or a part of it
   Fills drawn_, seen_;  // by tensor: the distribution in kernels; the known distribution in the graph
   // canonical text of a kernel → the distributions of its buffers
   std::map<std::string, std::vector<std::optional<ir::Fill>>> steps_;

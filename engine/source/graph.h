@@ -38,7 +38,8 @@ struct Variation {
   rules::Fused fused;
 };
 /// Returns the heuristic's variation, then one variation for each other option of each decision, with the heuristic's
-/// options for all other decisions. Returns at most `max_variations`.
+/// options for all other decisions. A decision that exists only under such an option is varied together with it.
+/// Returns at most `max_variations`.
 std::vector<Variation> vary_decisions(const ir::torch::Graph&, const Passes&, std::size_t max_variations = 32);
 
 /// Returns a key that identifies, in stores, a graph and what is fixed about its kernels.

@@ -131,7 +131,7 @@ void unite(std::vector<ir::Symbols>& shapes, std::vector<ir::Symbols> more, std:
     throw Error(fmt::format("{}: expected at most {} shapes, found more", place, max_shapes));
 }
 
-/// Draws a size between two neighbours of a sorted list, inclusive.
+/// Draws a size between two neighbours of a sorted list, inclusive. A list of one size gives this size.
 std::int64_t between(const std::vector<std::int64_t>& sizes, Rng& rng) {
   if (sizes.size() < 2) return sizes.front();
   const std::size_t at = rng.below(sizes.size() - 1);

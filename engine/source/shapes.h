@@ -21,7 +21,7 @@ struct FamilyGoal {
   enum class Over : std::uint8_t { worst, mean } over = Over::worst;
   double max_loss = 0.05;
 };
-inline constexpr double max_loss_percent = 1000;  // upper bound on FamilyGoal::max_loss
+inline constexpr double max_loss_percent = 1000;  // upper bound on FamilyGoal::max_loss, in percent
 std::string_view name(FamilyGoal::Over);
 /// Returns a text such as "worst 0.05".
 std::string print(const FamilyGoal&);
@@ -34,14 +34,14 @@ std::vector<ir::Symbols> parse_shapes(std::string_view text, std::string_view pl
 /// shapes are combined. Throws Error `file:line: …`.
 std::vector<ir::Symbols> read_shapes(const Config&);
 
-/// Draws `count` shapes that are not in `shapes`. The size of each name is drawn between two neighbouring sizes that
-/// occur in `shapes`. Returns fewer shapes if there are no others. All shapes must have the same names.
+/// Draws `count` shapes that are not in `shapes`. The size of each name is drawn from `seed`, between two neighbouring
+/// sizes that occur in `shapes`. Returns fewer shapes if there are no others. All shapes must have the same names.
 std::vector<ir::Symbols> draw_held_out(const std::vector<ir::Symbols>& shapes, std::size_t count, std::uint64_t seed);
 /// Draws two shapes between each shape and its next larger neighbours, at most 24 in all. In the first shape, the size
-/// of each name is drawn between the shape's size and the next larger one. In the second shape, each size is near the
-/// middle: a multiple of a power of two about half as large as the distance. If that shape is known already, the size
-/// is a multiple of a smaller power. None of the shapes is in `shapes` or `others`. All shapes must have the same
-/// names.
+/// of each name is drawn from `seed`, between the shape's size and the next larger one. In the second shape, each size
+/// is near the middle: a multiple of a power of two about half as large as the distance. If that shape is known
+/// already, the size is a multiple of a smaller power. None of the shapes is in `shapes` or `others`. All shapes must
+/// have the same names.
 std::vector<ir::Symbols> draw_between(const std::vector<ir::Symbols>& shapes, const std::vector<ir::Symbols>& others,
                                       std::uint64_t seed);
 

@@ -9,9 +9,9 @@
 
 namespace deplo::engine {
 
-/// Returns the values of a tensor, row-major. Values drawn from a fill depend only on the seed and the name. Integers
-/// are rounded towards zero; booleans are 0 and 1. Throws Error that names the tensor if a file does not have as many
-/// values as the shape.
+/// Returns the values of a tensor, row-major. Values drawn from a fill are the same for the same seed and name.
+/// Integers are rounded towards zero; booleans are 0 and 1. Throws Error that names the tensor if a file does not have
+/// as many values as the shape.
 ir::Numbers source_values(const ir::ValueSource&, std::string_view name, const ir::TensorType&, std::uint64_t seed);
 
 /// Permutes dimensions: dimension d of the result is dimension permutation[d] of `values`, whose shape is `shape`. Both

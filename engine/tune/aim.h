@@ -27,7 +27,7 @@ class Aim {
 
   std::size_t number_;  // index of the only objective of this search, or the number of objectives for the compromise
   bool is_positive_ = false;           // true: the aim is a time or an energy
-  std::vector<double> least_, range_;  // of each objective on the front so far
+  std::vector<double> least_, range_;  // least value and range of each objective on the front so far
   std::string text_;
 };
 

@@ -41,7 +41,7 @@ class BitsFilter {
 
   BitsWish wish_;
   ir::Program loop_;
-  std::uint64_t seed_;  // of the inputs
+  std::uint64_t seed_;  // seed of the inputs
   measure::InputFiles files_;
   std::optional<ir::Fingerprint> wanted_;
   std::map<std::string, std::string> known_;  // digest of the source → the result of refusal()

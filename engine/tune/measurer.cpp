@@ -273,7 +273,7 @@ std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candida
   std::vector<measure::TrialRecord> records;
   for (std::size_t i = 0; i < all.size(); ++i)
     fill(records.emplace_back(record_of(all[i], measure::Stage::confirm, task_.protocol)), replies[i]);
-  std::optional<measure::Findings> findings;  // of the trial that was proved last
+  std::optional<measure::Findings> findings;  // findings on the trial that was proved last
   const std::optional<std::size_t> winner =
       prove_winner(records, [&](std::size_t i) -> std::optional<ir::ProofVerdict> {
         findings.reset();

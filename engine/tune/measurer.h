@@ -56,11 +56,12 @@ class Measurer {
 
   struct Final {
     search::Candidate candidate;
-    Outcome outcome;    // of full runs with complete checks
+    Outcome outcome;    // outcome of full runs with complete checks
     std::string proof;  // as in measure::TrialRecord
   };
   /// Times the candidates in turns, once for each distinct source. After `seconds`, stops at the end of the round. Then
-  /// proves the winner (ties.h). If the proof refutes a schedule, its result is wrong, and the next winner is proved.
+  /// proves the winner (ties.h). If the proof refutes it, its status becomes wrong_result, and the next winner is
+  /// proved.
   std::vector<Final> confirm(const std::vector<search::Candidate>&, double seconds);
 
   struct Stored {

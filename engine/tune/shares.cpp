@@ -12,12 +12,12 @@ namespace deplo::engine {
 namespace {
 
 constexpr double first_trials = 4;  // chosen so that the slopes above are nearly equal
-// Before any kernel is tuned. Lower than the slopes above, because a part of the screened gain is noise, which
-// confirmation removes.
+// Slope before any kernel is tuned. It is lower than the slopes above, because a part of the screened gain is noise,
+// which confirmation removes.
 constexpr double first_slope = 0.15;
 // seconds a trial before any kernel is tuned; PoCL builds a candidate in half of that
 constexpr double first_seconds = 1;
-constexpr double least_seconds = 1e-3;  // least seconds a trial, if no time of a trial is known
+constexpr double least_seconds = 1e-3;  // lower bound on the seconds a trial
 
 double spread(double trials) { return std::log1p(trials / first_trials); }
 

@@ -212,7 +212,7 @@ class Tuner {
     board_.set(std::move(chosen));
   }
 
-  /// Returns true if an earlier run already chose for the graph, and this run had no time for some sets.
+  /// Returns true if an earlier run already chose for the graph, and this run has no times of some sets.
   bool knows_less(const KernelSets& graph, const KernelSets::Chosen& choice) const {
     const auto is_needed = [&](const KernelSet& set) {
       return std::ranges::none_of(
@@ -267,7 +267,7 @@ class Tuner {
     while (!kernels.empty() && !session_.cancelled()) {
       const Expectation expectation(prospects_);
       const auto gain = [&](std::size_t i) { return gain_per_second(prospects_[i], expectation); };
-      const auto next = std::ranges::max_element(kernels, {}, gain);  // the first one among equals
+      const auto next = std::ranges::max_element(kernels, {}, gain);  // max_element returns the first of equal kernels
       const std::size_t i = *next;
       std::vector<Prospect> waiting;
       double rows = 0;

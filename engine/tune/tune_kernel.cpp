@@ -168,9 +168,9 @@ class KernelTuner {
     return all;
   }
 
-  // Starts with the fastest schedules of other devices and shapes. Every strategy is told first what they take here. A
-  // strategy with a model also learns from all of their trials. Returns false if the store has no trials of this kernel
-  // to start from.
+  // Starts the search with the fastest schedules of other devices and shapes, so that every strategy first learns their
+  // times on this kernel. A strategy with a model also learns from all of their trials. Returns true, or the result of
+  // warm_up_by_others() if the store has no such trials.
   bool warm_up(search::Searcher& searcher, std::vector<search::Candidate>& first) {
     const std::vector<WarmSource> known = warm_sources(session_.warm_start, loop_text_, most_sources);
     if (known.empty()) return warm_up_by_others(searcher);
@@ -308,7 +308,7 @@ class KernelTuner {
   Session& session_;
   const std::function<bool()>& cancelled_;
   Prospect& prospect_;
-  const double seconds_before_ = prospect_.seconds;  // of earlier passes
+  const double seconds_before_ = prospect_.seconds;  // time spent in earlier passes
   const ir::Work least_work_;
   const double start_ = now();
   double started_ = 0;  // when the heuristic's schedule had been measured; 0: not yet
@@ -321,7 +321,7 @@ class KernelTuner {
   int same_failures_ = 0;     // number counted by watch_builds()
   bool others_seen_ = false;  // true: an outcome was not a build failure with the same message
   std::vector<std::pair<double, search::Candidate>> ran_;  // the latest screened times, some with reduced effort
-  std::map<std::string, Seen> seen_;  // by trail: the latest result; empty unless there are objectives
+  std::map<std::string, Seen> seen_;  // trail → the latest result; empty unless there are objectives
   double best_us_ = std::numeric_limits<double>::infinity();
   Row row_;
 };
@@ -348,7 +348,7 @@ std::vector<search::Candidate> KernelTuner::finalists() {
 
 /// With several objectives, returns points of this run's front and of the store's front.
 std::vector<search::Candidate> KernelTuner::front() {
-  // of each front, evenly spaced; confirming ten candidates takes a second or more
+  // points of each front, evenly spaced; confirming ten candidates takes a second or more
   constexpr std::size_t max_points = 32;
   std::vector<search::Candidate> run;
   std::vector<measure::Point> points;

@@ -25,12 +25,12 @@ struct Row {
   std::string name;
   std::vector<std::string> same;                 // names of the kernels that are equal to it
   double heuristic_us = 0, best_us = 0;          // 0: no valid measurement
-  double flops = 0, bytes = 0;                   // of one run of the kernel
+  double flops = 0, bytes = 0;                   // operations and bytes of one run of the kernel
   std::int64_t trials = 0;                       // number of new measurements
   std::int64_t known = 0;                        // number of results that came from the store
   std::map<std::string, std::int64_t> failures;  // status → number of new measurements that failed with it
   std::string fault;                             // message of the latest failure
-  std::string trail;                             // of the best schedule
+  std::string trail;                             // trail of the best schedule
   bool confirmed = false;                        // the best time is from a full run with complete checks
   std::string stop;                              // why the search ended
   // A search of this run or of an earlier one was completed: neither time, nor the user, nor a failing strategy ended

@@ -38,7 +38,7 @@ struct Member {
   enum class Part : std::uint8_t { own, held_out, between } part;
   const ir::Symbols* shape;
   const KernelCase* kernel;
-  const Row* row;  // null: a shape between, which is not tuned
+  const Row* row;  // null: the shape lies between the family's shapes and is not tuned
   ShapeForm form;
 };
 
@@ -349,7 +349,7 @@ class FamilyTuner {
   std::vector<std::string> trails_;         // all schedules that are tried; trails_[0] is the heuristic's
   std::vector<std::vector<double>> times_;  // [index in own_][index in trails_]
   std::vector<std::size_t> forms_;          // form of each member of own_: index in rules_ and examples_
-  Losses losses_;                           // of own_, and then of the measured shapes of between_
+  Losses losses_;                           // losses on own_, followed by losses on the measured shapes of between_
   std::vector<FamilyShape> shapes_;         // parallel to losses_
   std::vector<DispatchRule> rules_;
   std::vector<const Member*> examples_;  // one member of own_ for each form
@@ -393,7 +393,7 @@ std::vector<FamilyRow> tune_families(const Experiment& experiment, Session& sess
     for (std::size_t group = 0; group < groups.size() && !session.cancelled(); ++group) {
       const auto& [what, members] = groups[group];
       const auto is_tuned = [](const Member& member) { return member.row != nullptr; };
-      if (std::ranges::count_if(members, is_tuned) < 2) continue;  // its sizes are the same in all shapes
+      if (std::ranges::count_if(members, is_tuned) < 2) continue;  // the kernel has the same sizes in all shapes
       const std::string name = groups.size() == 1 ? family.name : family.name + "." + what;
       const double share = (end - now()) / families_left / static_cast<double>(groups.size() - group);
       if (auto row = FamilyTuner(experiment, session, progress, name, members).run(std::max(0.0, share)))

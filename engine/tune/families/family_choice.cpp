@@ -259,7 +259,7 @@ class Forest {
   const std::vector<std::size_t>& kept_;
   const FamilyGoal& goal_;
   const double allowed_;
-  std::vector<Branch> roots_;  // by form
+  std::vector<Branch> roots_;  // index: form
 };
 
 }  // namespace
