@@ -27,14 +27,15 @@ constexpr const char* about =
     "schedules.\n`deplo help COMMAND` explains a command.\nExit codes: 0: done; 1: a mistake in the command or its "
     "files; 2: a problem of the environment (no device, disk full, …); 128 + signal: interrupted, with all "
     "measurements stored.";
-constexpr std::size_t piped_width = 80, widest = 100;  // columns: where there is no terminal; more are hard to read
+// Widths of the help in columns: without a terminal, and at most. Longer lines are hard to read.
+constexpr std::size_t piped_width = 80, widest = 100;
 
 std::size_t help_width() {
   const std::size_t window = terminal_width(STDOUT_FILENO);
   return window == 0 ? piped_width : std::min(window, widest);
 }
 
-/// `deplo help db best` is `deplo db best --help`.
+/// Returns the words of the command line. Turns `deplo help db best` into `deplo db best --help`.
 std::vector<std::string> words_of(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + std::max(argc, 1));
   if (!words.empty() && words.front() == "help") {
@@ -44,14 +45,14 @@ std::vector<std::string> words_of(int argc, char** argv) {
   return words;
 }
 
-/// `deplo run … --bench …` is `deplo bench … …`, unless the word is the value of a flag, as in `-c --bench`.
+/// Turns `deplo run … --bench …` into `deplo bench … …`, unless `--bench` is the value of a flag, as in `-c --bench`.
 std::vector<std::string> with_bench(std::vector<std::string> words, const CLI::App& app) {
   if (words.empty() || words.front() != "run") return words;
   const auto find = [&](const std::string& flag) {
     const CLI::Option* const of_run = app.get_subcommand("run")->get_option_no_throw(flag);
     return of_run != nullptr ? of_run : app.get_subcommand("bench")->get_option_no_throw(flag);
   };
-  int values = 0;  // that the words before still take
+  int values = 0;  // how many of the next words are values of an earlier flag
   for (std::size_t i = 1; i < words.size(); ++i) {
     if (values > 0) {
       --values;
@@ -71,15 +72,15 @@ void print_help(const CLI::App& app, CLI::AppFormatMode mode) {
   print_result(command.get_formatter()->make_help(&command, "", mode));
 }
 
-/// Parses and runs. A command that only holds others prints its help.
+/// Parses the words and runs their command. A command with subcommands prints its help if the words name none of them.
 void parse(CLI::App& app, std::vector<std::string> words) {
-  std::ranges::reverse(words);  // as CLI11 wants them
+  std::ranges::reverse(words);  // CLI11 takes the words in reverse order
   try {
     app.parse(std::move(words));
   } catch (const CLI::CallForVersion& e) {
     print_result(std::string(e.what()) + "\n");
     return;
-  } catch (const CLI::Success& e) {  // help was asked for
+  } catch (const CLI::Success& e) {  // the user asked for help
     if (!app.remaining(true).empty()) throw Error(explain(app, e));
     const bool all = dynamic_cast<const CLI::CallForAllHelp*>(&e) != nullptr;
     print_help(app, all ? CLI::AppFormatMode::All : CLI::AppFormatMode::Normal);
@@ -106,19 +107,20 @@ void add_commands(CLI::App& app, int& exit_code) {
   add_devices(add("devices"));
   add_completion(add("completion"));
   add_man(add("man"));
-  app.add_subcommand("help", "Explain a command.");  // words_of() has made flags of it
+  app.add_subcommand("help", "Explain a command.");  // only for the list of commands: words_of() replaces it
   add_worker(add("worker"), exit_code);
-  // One command a line: CLI11 would run `model` for the argument of `deplo strategies model`.
+  // At most one command per command line. Otherwise CLI11 would take the argument of `deplo strategies model` for the
+  // command `model`.
   app.require_subcommand(0, 1);
 }
 
 int run(int argc, char** argv, bool tune_only) {
   int exit_code = 0;
   std::vector<std::string> words = words_of(argc, argv);
-  // Whatever program tunes is its own worker.
+  // A tuner starts its own executable as the worker, so `deplo-tune worker` must work too.
   if (!words.empty() && words.front() == "worker") tune_only = false;
   CLI::App app{about, tune_only ? "deplo-tune" : "deplo"};
-  app.option_defaults()->take_last();  // of a flag given twice the later one counts
+  app.option_defaults()->take_last();  // if a flag is given twice, the last one counts
   app.formatter(help_formatter(help_width()));
   app.set_help_flag("-h,--help", "Show this help.");
   app.set_help_all_flag("--help-all", "Show every option.");
@@ -131,25 +133,27 @@ int run(int argc, char** argv, bool tune_only) {
   return exit_code;
 }
 
-/// What a file says may be as long as the file, and is in messages about it: its begin and its end will do.
+/// Shortens a message to its beginning and its end. Messages quote files, so they can be as long as a file.
 std::string shortened(const std::string& message) {
-  constexpr std::size_t longest = 1000, end = 300;  // bytes: a dozen lines of a terminal
+  constexpr std::size_t longest = 1000, end = 300;  // bytes; about a dozen lines of a terminal
   if (message.size() <= longest) return message;
   return message.substr(0, longest - end) + " [...] " + message.substr(message.size() - end);
 }
 
 int fail(const std::string& message, Exit exit) {
-  // One line whatever is in it. Escapes are longer than the bytes they stand for, so they come before the cut; a cut
-  // may halve a character, so they come again behind it.
+  // Prints one line, whatever the message contains. printable() runs before the cut, because escapes are longer than
+  // the bytes they stand for, and again after it, because the cut may split a character.
   std::fprintf(stderr, "deplo: %s\n", printable(shortened(printable(message))).c_str());
   return static_cast<int>(exit);
 }
 
-/// A closed standard stream would be the next file opened: the store or a compiler's input. What is written there then
-/// fails, as it should: the file is only for reading.
+/// Opens /dev/null for each standard stream that is closed. Otherwise the next file that is opened, such as the store
+/// or a compiler's input, would get the stream's descriptor. Writing to such a stream fails, as it should, because
+/// /dev/null is opened for reading only.
 void keep_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (fcntl(stream, F_GETFD) == -1) open("/dev/null", O_RDONLY);  // takes the lowest free number: this one
+    // open() takes the lowest free descriptor, which is this one
+    if (fcntl(stream, F_GETFD) == -1) open("/dev/null", O_RDONLY);
 }
 
 }  // namespace

@@ -10,15 +10,16 @@
 namespace deplo::apps {
 namespace {
 
-constexpr std::size_t least_beside = 32;  // columns for the text of the last: one decision of a trail has about 30
+// The last column's minimum width beside the others. One decision of a trail has about 30 columns.
+constexpr std::size_t least_beside = 32;
 
-/// Which cell of the rows is their name: the first that is text.
+/// Returns the index of the column that names the rows: the first left-aligned one, or right.size() if there is none.
 std::size_t name_column(const std::vector<bool>& right) {
   return static_cast<std::size_t>(std::ranges::find(right, false) - right.begin());
 }
 
-/// Each row as a paragraph, with an empty line between them. A cell with spaces in it begins a line where it does not
-/// fit the one before; none is cut.
+/// Prints each row as a paragraph, with an empty line between paragraphs. A cell that does not fit on the current line
+/// begins a new one. No cell is cut.
 std::string stack_rows(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right,
                        std::size_t width) {
   constexpr std::size_t indent = 2;
@@ -53,7 +54,7 @@ std::vector<std::size_t> widths_of(const Rows& rows) {
   return widths;
 }
 
-/// Of the window, that all but the last column of the table take.
+/// Returns the width of all columns but the last, with the two spaces after each.
 std::size_t columns_of_others(const std::vector<std::size_t>& widths) {
   std::size_t sum = 0;
   for (std::size_t c = 0; c + 1 < widths.size(); ++c) sum += widths[c] + 2;
@@ -66,7 +67,8 @@ void erase_column(Rows& rows, std::vector<bool>& right, std::size_t column) {
   right.erase(right.begin() + at);
 }
 
-/// Takes columns that say the same in every row, or nothing, out of the table: a line each.
+/// Removes columns that have the same text in every row; empty cells do not count. Keeps the column that names the
+/// rows. Returns one line for each removed column.
 std::string take_constant_columns(Rows& rows, std::vector<bool>& right, std::size_t width) {
   std::string text;
   for (std::size_t c = rows.front().size(); c-- > 0;) {
@@ -79,7 +81,7 @@ std::string take_constant_columns(Rows& rows, std::vector<bool>& right, std::siz
   return text;
 }
 
-/// How a table stands in its window: whole, with its last column wrapped, or each row as a paragraph.
+/// How a table is laid out in its window: whole, with its last column wrapped, or with each row as a paragraph.
 enum class Fit { whole, wrapped, stacked };
 
 Fit fit_of(const Rows& rows, const std::vector<bool>& right, std::size_t width) {
@@ -89,7 +91,8 @@ Fit fit_of(const Rows& rows, const std::vector<bool>& right, std::size_t width) 
   return others > width + 2 || right.back() ? Fit::stacked : Fit::wrapped;
 }
 
-/// Leaves out the first spare columns, as many as it takes to stand so; false: they are too few, and all stay.
+/// Removes spare columns, the first one first, until the table can be laid out as `wanted`. Returns false, and removes
+/// nothing, if removing all of them is not enough.
 bool leave_out(std::span<const std::string_view> spare, Fit wanted, Rows& rows, std::vector<bool>& right,
                std::size_t width) {
   Rows fewer = rows;
@@ -133,7 +136,7 @@ std::string align_columns(std::vector<std::vector<std::string>> rows, std::vecto
   const std::vector<std::size_t> widths = widths_of(rows);
   const std::size_t others = columns_of_others(widths);
   const bool fits = fit == Fit::whole;
-  const bool beside = width >= others + least_beside;  // else below, a little to the right
+  const bool beside = width >= others + least_beside;  // false: the last column is below the others, indented
   const std::size_t indent = beside ? others : 4;
   for (const auto& row : rows) {
     std::string line;

@@ -8,21 +8,23 @@
 
 namespace deplo::apps {
 
-/// A table of more launches has a row for each distinct kernel: the steps of a recurrence are thousands of launches.
+/// A table with more launches than this has one row per distinct kernel, because the steps of a recurrence are
+/// thousands of launches.
 inline constexpr std::size_t max_launch_rows = 100;
 
-/// A number with three digits: "0.00012", "12.3". From 100 on, all its whole digits: "1234".
+/// Formats a number with three significant digits: "0.00012", "12.3". From 100 on, with all digits of its integer part:
+/// "1234".
 std::string three_digits(double value);
 
-/// The text after blanks, `width` columns together. A wider text stays as it is.
+/// Pads the text on the left with blanks to `width` columns. Returns a wider text unchanged.
 std::string right_aligned(std::string_view text, std::size_t width);
 
 /// Aligns text in columns as wide as their widest cell, with two spaces between them. Columns marked in `right` are
 /// right-aligned. The first row has the names of the columns. A table that does not fit `width` is made narrower in
 /// these steps: a column with the same text in every row becomes a line above the table; columns named in `spare` are
-/// left out, the first one first, until the others fit; the last column is wrapped, or is put below the others; at last
-/// each row becomes a paragraph of its name and its other cells, with their columns' names. Each cell is one line,
-/// whatever it contains (printable() in core/text/text.h).
+/// left out, the first one first, until the table fits; the last column is wrapped, or is put below the others;
+/// finally, each row becomes a paragraph of its name and its other cells, with their columns' names. Each cell is one
+/// line, whatever it contains (printable() in core/text/text.h).
 std::string align_columns(std::vector<std::vector<std::string>> rows, std::vector<bool> right, std::size_t width,
                           std::span<const std::string_view> spare = {});
 

@@ -10,7 +10,7 @@
 namespace deplo::apps {
 namespace {
 
-// In place of CLI11's own, which takes NaN for a number in every range and prints bounds as 0.000000.
+// Replaces CLI11's own range check, which accepts NaN in every range and prints bounds as 0.000000.
 template <class Number>
 CLI::Validator in_range(Number least, Number most) {
   const auto check = [least, most](const std::string& text) -> std::string {

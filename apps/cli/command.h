@@ -28,7 +28,7 @@ class Option {
  public:
   explicit Option(CLI::Option& option) : option_(&option) {}
 
-  /// Only --help-all shows it.
+  /// Shows the option only in --help-all.
   Option& seldom();
   /// --help shows the variable's current value as the default.
   Option& show_default();
@@ -36,13 +36,13 @@ class Option {
   Option& between(std::int64_t least, std::int64_t most);
   Option& between(std::uint64_t least, std::uint64_t most);
   Option& between(double least, double most);
-  /// May be given several times, with one value each time.
+  /// The option may be given several times, with one value each time.
   Option& repeated();
-  /// Takes all words after it, and may be given several times.
+  /// The option takes all words after it, and may be given several times.
   Option& take_all();
   /// Splits a word into several values at this character.
   Option& delimiter(char);
-  /// Takes between `least` and `most` words.
+  /// The option takes between `least` and `most` words.
   Option& words(int least, int most);
 
  private:
@@ -60,7 +60,7 @@ class Command {
   Option option(const std::string& names, T& value, const char* type, const std::string& help);
   /// Adds a flag without a value, which sets `value` to true.
   Option flag(const std::string& names, bool& value, const std::string& help);
-  /// The same, but counts the flag: 2 for -vv.
+  /// Adds a flag without a value, which counts how often it is given: 2 for -vv.
   Option flag(const std::string& names, int& count, const std::string& help);
 
   /// Refuses a command line that has the flag but not the other one. Both must have been added before.
@@ -79,9 +79,9 @@ class Command {
   Command add(const std::string& name, const std::string& description = "");
   /// Refuses a command line with more than one subcommand of this command.
   void one_at_most();
-  /// "deplo db best".
+  /// Returns the command with the program and the commands above it: "deplo db best".
   std::string full_name() const;
-  /// The command or program to which this command belongs.
+  /// Returns the command or program to which this command belongs.
   const CLI::App& parent() const;
 
  private:

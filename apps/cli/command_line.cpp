@@ -43,13 +43,14 @@ std::vector<std::string> targets() {
   return names;
 }
 
-/// "s|ms|us": the type lists its words. Types whose words are many or change have a name in capitals.
+/// Returns true for a type that lists its words, such as "s|ms|us". A type with many words, or with words that change,
+/// has a name in capitals instead.
 bool lists_words(const std::string& type) {
   return std::ranges::all_of(
       type, [](char c) { return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '-' || c == '|'; });
 }
 
-/// Of the store that is the user's own, whoever asks.
+/// Replaces the path of the user's own store by ~/.cache/deplo/tuned.db, so that the text is the same for every user.
 std::string without_home(std::string text) {
   const std::string own = engine::default_store();
   for (std::size_t at = text.find(own); at != std::string::npos; at = text.find(own, at))
@@ -103,7 +104,7 @@ Values values_of(const std::string& type) {
     levels.emplace_back("tile-program");
     return {.words = levels};
   }
-  CHECK(lists_words(type));  // of a type that is new here
+  CHECK(lists_words(type));  // fails for a new type that no line above knows
   return {.words = split(type, '|')};
 }
 

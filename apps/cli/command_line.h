@@ -9,7 +9,8 @@ class App;
 
 namespace deplo::apps {
 
-/// The possible values of a type: one of the words, a file or a folder. None of these: only the user knows.
+/// The possible values of a type: certain words, files or folders. If all members are empty or false, nothing can be
+/// suggested.
 struct Values {
   std::vector<std::string> words = {};
   bool files = false, folders = false;
@@ -31,18 +32,18 @@ struct CommandText {
   std::string name;              // "db best"; "" for the program
   std::string summary, details;  // the first line of the description; its other lines
   std::vector<OptionText> options, arguments;
-  std::vector<CommandText> commands;  // those in its list of commands
+  std::vector<CommandText> commands;  // the visible subcommands
   std::vector<std::string> examples;
 };
 
 /// Describes `deplo` and all its commands. Does not contain the names of the user's own folders.
 CommandText describe(const CLI::App& program);
 
-/// The values of a type by its name in --help, such as LEVEL or s|ms|us. Every type must be known here, because a shell
-/// cannot complete an unknown one.
+/// Returns the values of a type by its name in --help, such as LEVEL or s|ms|us. The function must know every type,
+/// because a shell cannot complete an unknown one.
 Values values_of(const std::string& type);
 
-/// "best" for "db best".
+/// Returns "best" for "db best".
 std::string last_word(const std::string& command);
 
 }  // namespace deplo::apps

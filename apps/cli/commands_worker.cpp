@@ -1,4 +1,4 @@
-// `deplo worker`: the process that candidates run in. Not for people.
+// `deplo worker`: the process in which candidates run. deplo starts it itself; users do not.
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -14,7 +14,8 @@
 namespace deplo::apps {
 namespace {
 
-// NVRTC is asked to give up long before the tuner ends the process: most of what takes longer never ends.
+// Seconds after which NVRTC gives up a build, long before the tuner kills the process. Most builds that take longer
+// never end.
 constexpr double build_seconds = 5;
 
 struct WorkerFlags {
@@ -23,7 +24,8 @@ struct WorkerFlags {
   std::int64_t tuner = 0;
 };
 
-/// What the device keeps on disk of a build is what counts.
+/// Builds candidates on the device, so that the device's cache on disk has them. The built kernels themselves are
+/// dropped.
 int serve_builds_on(const std::string& name, pid_t tuner) {
   measure::leave_pocl_workers_unbound();
   const auto device = measure::open_device(name);
@@ -38,7 +40,7 @@ Result<measure::Resources> compile_for(const std::string& architecture, const me
   measure::cuda::CompileOptions options;
   options.seconds = build_seconds;
   if (code.launch) options.more = code.launch->options;
-  options.nvrtc = &measure::cuda::Nvrtc::for_machine();  // as the device does that the code is for
+  options.nvrtc = &measure::cuda::Nvrtc::for_machine();  // the same NVRTC as the device that will load the code
   auto cubin = measure::cuda::compile_cubin(code.source, architecture, options);
   if (!cubin.ok()) return cubin.failure();
   return cubin.value().resources;
@@ -59,7 +61,7 @@ int run_worker(const WorkerFlags& flags) {
 
 void add_worker(Command command, int& exit_code) {
   auto flags = std::make_shared<WorkerFlags>();
-  command.hide();  // in no list of commands
+  command.hide();
   command.describe(
       "Run candidates for `deplo tune`, which survives if one hangs or crashes.\n`deplo tune` starts workers itself, "
       "with a socket as descriptor 3 and a shared page as 4 (docs/measurement.md, Isolation).");

@@ -12,31 +12,31 @@ namespace deplo::apps {
 /// Writes printable_lines() (core/text/text.h) of the text to standard output. Throws Error(environment) if it cannot
 /// be written.
 void print_result(const std::string& text);
-/// The same for bytes that are not text; they are not changed.
+/// Writes bytes that are not text to standard output, unchanged. Throws the same Error.
 void print_bytes(const std::string& bytes);
 
 // Throws Error if the value is empty. CLI11 could check this, but would report a missing flag before a misspelt one.
 void require(const std::string& value, const char* flag);
 
-/// --inputs and --tolerance, with the same help in all commands.
+/// add_inputs() adds --inputs and add_tolerance() adds --tolerance, with the same help in all commands.
 void add_inputs(Command command, std::string& file);
 void add_tolerance(Command command, double& tolerance);
-/// --nearest, for schedules from a store.
+/// Adds --nearest, for schedules from a store.
 void add_nearest(Command command, bool& nearest);
 
-/// --objective of recorded spaces, for search::parse_objective().
+/// Adds --objective for recorded spaces. Its value is for search::parse_objective().
 void add_objective(Command command, std::string& objective);
 
-/// --device.
+/// Adds --device.
 void add_device(Command command, std::string& device);
-/// --restrict, which may be repeated; its values are for parse_restrictions(). `otherwise`: the set of restrictions
-/// that is used if the flag names none, for the help.
+/// Adds --restrict, which may be repeated. Its values are for parse_restrictions(). `otherwise`: the set of
+/// restrictions that is used if the flag names none, for the help.
 void add_restrictions(Command command, std::vector<std::string>& restrictions, std::string_view otherwise);
 struct RestrictFlags {
   std::string set;           // the last name in the flags: a file under configs/restrictions, or "none"; "": no name
   engine::Restrictions own;  // KNOB=VALUE,…
 };
-/// Throws Error.
+/// Parses the values of --restrict. Throws Error.
 RestrictFlags parse_restrictions(const std::vector<std::string>& restrictions);
 
 }  // namespace deplo::apps

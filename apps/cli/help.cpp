@@ -14,11 +14,11 @@
 namespace deplo::apps {
 namespace {
 
-constexpr std::size_t left_column = 24;  // of names; what is longer has its description on the next line
+constexpr std::size_t left_column = 24;  // columns for names; the description of a longer name begins on the next line
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-/// What is beside a name: "  name    text".
+/// Formats a name and its description: "  name    text".
 std::string entry(const std::string& name, const std::string& text, std::size_t width) {
   std::string line = "  " + name;
   if (columns(line) + 2 > left_column)
@@ -106,7 +106,7 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
-/// "--store", and "-s" where there is no longer one.
+/// Returns all names of the command's flags, such as "--store" and "-s".
 std::vector<std::string> flag_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
@@ -116,14 +116,14 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   return names;
 }
 
-/// "db best: "; "" of the program, whose name stands before every message.
+/// Returns the prefix of messages about a command: "db best: "; "" for the program, whose name is before every message.
 std::string place(const CLI::App& command) {
   if (command.get_parent() == nullptr) return "";
   const std::string above = place(*command.get_parent());
   return above.substr(0, above.find(':')) + (above.empty() ? "" : " ") + command.get_name() + ": ";
 }
 
-/// ", a flag of bench and space" where other commands beside this one have the flag.
+/// Returns ", a flag of bench and space" if those commands next to this one have the flag; "" if none has it.
 std::string owners(const CLI::App& command, const std::string& flag) {
   std::vector<std::string> names;
   if (command.get_parent() == nullptr) return "";
@@ -135,7 +135,7 @@ std::string owners(const CLI::App& command, const std::string& flag) {
   return fmt::format(", a flag of {}{}", names.empty() ? "" : join(names, ", ") + " and ", last);
 }
 
-/// Of the first word that no command took.
+/// Returns the message about `word`, the first word that no command accepted.
 std::string explain_extra(const CLI::App& command, const std::string& word, const std::string& help) {
   std::string expected = "no other argument", found = word, guess;
   const std::vector<std::string> names = command_names(command);
@@ -180,13 +180,13 @@ std::string help_text(const CLI::Option& option) {
 std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = latest_command(app);
   const std::string help = "; see " + full_name(command) + " --help";
-  // Before all else: what misses is often what was misspelt.
+  // Report an unknown word first: a flag that seems to be missing is often a misspelt one.
   if (const auto extra = app.remaining(true); !extra.empty()) return explain_extra(command, extra.front(), help);
   std::string message = error.what();
-  // CLI11's "--time: 1 required SECONDS missing" in our words.
+  // Rephrase CLI11's "--time: 1 required SECONDS missing".
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
     message = message.substr(0, message.find(':')) + ": expected a value, found none";
-  // "--ab excludes --tuned".
+  // CLI11's message is "--ab excludes --tuned".
   if (constexpr std::string_view excludes = " excludes "; dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr)
     message.replace(message.find(excludes), excludes.size(), " cannot be combined with ");
   return message + help;

@@ -16,17 +16,17 @@ inline constexpr const char* seldom = "More options";
 /// the details for --help. Its footer has examples, one per line.
 std::shared_ptr<CLI::Formatter> help_formatter(std::size_t width);
 
-/// The last command that was parsed, which is closest to what the user meant. Unknown words after it are ignored.
+/// Returns the last command that was parsed, which is closest to what the user meant. Ignores unknown words after it.
 const CLI::App& latest_command(const CLI::App&);
-/// "deplo db best".
+/// Returns the command with the program and the commands above it: "deplo db best".
 std::string full_name(const CLI::App&);
-/// The subcommands that --help lists.
+/// Returns the subcommands that --help lists.
 std::vector<const CLI::App*> visible_commands(const CLI::App&);
-/// The text of --help for an option or an argument, with its default.
+/// Returns the text of --help for an option or an argument, with its default.
 std::string help_text(const CLI::Option&);
 
-/// A message of one line for a command line that cannot be parsed (`error` says why), or that asks for help on an
-/// unknown command: what was expected, what was found, and a guess at what was meant.
+/// Returns a message of one line for a command line that cannot be parsed (`error` says why), or that asks for help on
+/// an unknown command: what was expected, what was found, and a guess at what was meant.
 std::string explain(const CLI::App&, const CLI::ParseError& error);
 
 }  // namespace deplo::apps

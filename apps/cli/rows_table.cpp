@@ -13,7 +13,7 @@ namespace {
 
 using measure::sqlite::Cell;
 
-constexpr double least_plain = 0.01;  // below it fixed decimals would lose the digits that count
+constexpr double least_plain = 0.01;  // smaller numbers would lose their significant digits with fixed decimals
 
 std::string print(const Cell& cell) {
   if (const auto* integer = std::get_if<std::int64_t>(&cell)) return std::to_string(*integer);
@@ -22,7 +22,7 @@ std::string print(const Cell& cell) {
   const auto* text = std::get_if<std::string>(&cell);
   if (text == nullptr) return "-";
   std::string line = *text;
-  std::ranges::replace(line, '\n', ' ');  // of compilers' messages
+  std::ranges::replace(line, '\n', ' ');  // compilers' messages may have several lines
   std::ranges::replace(line, '\t', ' ');
   return line;
 }

@@ -10,11 +10,11 @@
 
 namespace deplo::apps {
 
-/// A table with the names of the columns, right-aligned numbers, and `-` for NULL; "" if there are no rows. `width`: of
-/// the window, in columns; 0: no limit. `spare`: columns that may be left out in a narrow window, as in
+/// Returns a table with the names of the columns, right-aligned numbers, and `-` for NULL; "" if there are no rows.
+/// `width`: the window's width in columns; 0: no limit. `spare`: columns that may be left out in a narrow window, as in
 /// align_columns().
 std::string print_rows(const measure::sqlite::Rows&, std::size_t width, std::span<const std::string_view> spare = {});
-/// An array of objects.
+/// Returns an array with one object per row. The keys are the names of the columns.
 Json json_of(const measure::sqlite::Rows&);
 std::string print_json(const measure::sqlite::Rows&);
 

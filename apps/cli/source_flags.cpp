@@ -39,13 +39,13 @@ void require_source(const SourceFlags& flags, std::string_view kernel) {
         kernel));
 }
 
-// Whether it is an ASCII name in Python.
+// Returns true for an ASCII identifier of Python.
 bool is_identifier(std::string_view text) {
   const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   return !text.empty() && std::ranges::all_of(text, is_word) && std::isdigit(static_cast<unsigned char>(text[0])) == 0;
 }
 
-// "batch_size=4": the text with another value of this constant.
+// Returns the text with a new value of one constant. `setting`: the constant and its value, such as "batch_size=4".
 std::string set_constant(std::string text, const std::string& file, const std::string& setting) {
   const std::size_t equals = setting.find('=');
   const std::string name = setting.substr(0, equals);
@@ -57,7 +57,8 @@ std::string set_constant(std::string text, const std::string& file, const std::s
   return std::move(*changed);
 }
 
-/// The file's text and a call of its Model: `init` returns the constructor's arguments, `inputs` those of the call.
+/// Returns the file's text followed by a call of its Model. The function named `init` returns the constructor's
+/// arguments, the function named `inputs_function` those of the call.
 std::string problem_text(const SourceFlags& flags) {
   for (const std::string& name : {*flags.init, flags.inputs_function})
     if (!is_identifier(name)) throw Error(fmt::format("--init: expected the name of a function, found '{}'", name));
@@ -267,8 +268,7 @@ void add_selection_flags(Command command, SourceFlags& source) {
 }
 
 void add_inputs_function(Command command, SourceFlags& source) {
-  command
-      .option("--inputs", source.inputs_function, "NAME", "With --init: this function of the file makes the inputs.")
+  command.option("--inputs", source.inputs_function, "NAME", "With --init: this function of the file makes the inputs.")
       .show_default()
       .seldom();
   command.needs("--inputs", "--init");

@@ -18,9 +18,9 @@ struct OptionFlags {
   std::map<std::string_view, std::optional<std::string>> texts;  // by the option's name
   std::map<std::string_view, bool> switches;
 
-  /// Throws Error that names the flag.
+  /// Parses the flags. Throws an Error that names the flag.
   engine::SourceOptions read() const;
-  std::string command_line() const;  // " --dtype f16 --allow-tf32"
+  std::string command_line() const;  // the given flags, such as " --dtype f16 --allow-tf32"
 };
 void add_source_options(Command command, OptionFlags&);
 
@@ -28,11 +28,11 @@ void add_source_options(Command command, OptionFlags&);
 struct SourceFlags {
   std::optional<std::string> code, file, pt2, model;
   std::optional<std::int64_t> layer, seq;  // of a model's block
-  std::optional<std::string> init;         // the file's function of a Model's arguments
+  std::optional<std::string> init;         // the file's function that returns the arguments of Model's constructor
   std::string inputs_function = "get_inputs";
-  std::vector<std::string> settings;   // of the file's constants, each NAME=VALUE
+  std::vector<std::string> settings;   // new values of constants of the file, each NAME=VALUE
   std::string kernel;                  // "": none
-  std::vector<std::string> symbols;    // of the kernel or the expression, each NAME=SIZE
+  std::vector<std::string> symbols;    // sizes of the kernel's or the expression's symbols, each NAME=SIZE
   engine::TileSource tile;             // its file is "" if there is none
   engine::foreign::Files file_kernel;  // its space is "" if there is none
   std::optional<std::string> only;     // selects kernels of a graph or a tile program
@@ -42,30 +42,31 @@ struct SourceFlags {
   void take_inputs_function(std::string& inputs);
   /// True if no flag names a source.
   bool is_empty() const;
-  /// The graph, tile program or kernel file. Throws Error if no flag names one, or for options that the source does not
-  /// take.
+  /// Returns the graph, tile program or kernel file. Throws Error if no flag names one, or for options that the source
+  /// does not take.
   engine::Source program() const;
-  /// The graph, tile program, kernel file or kernel. Throws the same Errors.
+  /// Returns the graph, tile program, kernel file or kernel. Throws the same Errors.
   engine::KernelSelection selection() const;
 };
 
-/// Parses NAME=SIZE. Throws Error.
+/// Parses texts of the form NAME=SIZE. Throws Error.
 ir::Symbols parse_symbols(const std::vector<std::string>& texts);
-/// --symbol.
+/// Adds --symbol.
 Option add_sizes(Command command, std::vector<std::string>& symbols);
-/// --tile, --entry, --arg and --grid. `only_source`: the command takes no other source, so --help shows the launch
+/// Adds --tile, --entry, --arg and --grid. `only_source`: the command takes no other source, so --help shows the launch
 /// flags.
 void add_tile_source_flags(Command command, engine::TileSource&, bool only_source);
-/// --space and --kernel-file.
+/// Adds --space and --kernel-file.
 void add_kernel_file_flags(Command command, engine::foreign::Files&);
-/// --configuration of a kernel file, which needs --space.
+/// Adds --configuration of a kernel file, which needs --space.
 void add_configuration(Command command, std::string& configuration);
-/// The flags for SourceFlags::program(): -c, --file, --pt2, --model, --layer and --seq, and those of a tile program, of
-/// a kernel file and of engine::source_options().
+/// Adds the flags for SourceFlags::program(): -c, --file, --pt2, --model, --layer and --seq, and those of a tile
+/// program, of a kernel file and of engine::source_options().
 void add_program_flags(Command command, SourceFlags&);
-/// The flags for SourceFlags::selection(): the same, and --kernel, --symbol and --only.
+/// Adds the flags for SourceFlags::selection(): those of add_program_flags(), and --kernel, --symbol and --only.
 void add_selection_flags(Command command, SourceFlags&);
-/// --inputs of --init, for a command that takes no values of inputs.
+/// Adds --inputs as the name of the function that makes the inputs for --init, for a command that takes no values of
+/// inputs.
 void add_inputs_function(Command command, SourceFlags&);
 
 }  // namespace deplo::apps

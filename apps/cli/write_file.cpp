@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// 0, or the system's number of what is wrong. Closes the file.
+/// Writes all bytes and closes the file. Returns 0 or the errno of the failure.
 int write_all(int descriptor, const std::string& bytes) {
   int error = 0;
   for (std::size_t done = 0; done < bytes.size() && error == 0;) {
@@ -29,7 +29,7 @@ int write_all(int descriptor, const std::string& bytes) {
     else if (errno != EINTR)
       error = errno;
   }
-  if (close(descriptor) != 0 && error == 0) error = errno;  // some file systems tell only now that they are full
+  if (close(descriptor) != 0 && error == 0) error = errno;  // some file systems report only here that they are full
   return error;
 }
 
@@ -38,7 +38,7 @@ int write_in_place(const std::string& file, const std::string& bytes) {
   return descriptor < 0 ? errno : write_all(descriptor, bytes);
 }
 
-/// The mode that a file of that name has, or that a new one gets.
+/// Returns the file's mode; if the file does not exist, the mode that a new one gets.
 mode_t mode_of(const fs::path& file) {
   struct stat status {};
   if (stat(file.c_str(), &status) == 0) return status.st_mode & 07777;
@@ -47,11 +47,12 @@ mode_t mode_of(const fs::path& file) {
   return 0666 & ~mask;
 }
 
-/// A whole file takes the place of the old one, or the old one stays.
+/// Replaces the file by a complete new one, or leaves the old one unchanged. If the folder allows no new file, writes
+/// in place instead. Returns 0 or the errno of the failure.
 int replace(const fs::path& file, const std::string& bytes) {
   std::string beside = (file.parent_path() / ".deplo-XXXXXX").string();
   const int descriptor = mkostemp(beside.data(), O_CLOEXEC);
-  // Where no file may be added, one that is there may still be writable.
+  // In a folder that allows no new file, the old file may still be writable.
   if (descriptor < 0) return errno == EACCES || errno == EPERM ? write_in_place(file.string(), bytes) : errno;
   int error = fchmod(descriptor, mode_of(file)) != 0 ? errno : 0;
   const int written = write_all(descriptor, bytes);
@@ -69,7 +70,8 @@ void expect_no_store(const std::string& file) {
 
 void write_file(const std::string& file, const std::string& bytes) {
   expect_no_store(file);
-  // A link stays one. What is no file, such as a pipe, is written to; opening says what is wrong with a folder.
+  // A symbolic link is kept, and its target is replaced. Special files, such as pipes, are written in place. For a
+  // folder, open() reports the error.
   std::error_code none;
   const fs::path real = fs::weakly_canonical(file, none);
   const bool special = none || (fs::exists(real, none) && !fs::is_regular_file(real, none));

@@ -1,4 +1,4 @@
-// `deplo completion` and `deplo man`: the command line, for shells and for man.
+// `deplo completion` and `deplo man`: print the command line's description for shells and for man.
 #include <filesystem>
 #include <memory>
 #include <string>

@@ -6,7 +6,7 @@
 
 namespace deplo::apps {
 
-/// Each script completes both programs, deplo and deplo-tune.
+/// Each function returns a script that completes both programs, deplo and deplo-tune.
 std::string bash_completion(const CommandText& program);
 std::string zsh_completion(const CommandText& program);
 std::string fish_completion(const CommandText& program);

@@ -80,7 +80,8 @@ std::string values_line(const std::string& pattern, const OptionText& option) {
   return line + " ;;\n";
 }
 
-/// The values of the flags and of the arguments; the last argument stands for all behind it.
+/// Returns the values of the command's flags and arguments. The last argument's values also hold for all arguments
+/// after it.
 std::string values(const CommandText& command) {
   std::string text;
   for (const OptionText& option : command.options)

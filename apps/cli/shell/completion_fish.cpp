@@ -73,7 +73,8 @@ std::string lines(const CommandText& command) {
 
 void add_names(const CommandText& command, std::vector<std::string>& names) {
   for (const CommandText& one : command.commands) {
-    if (one.name != "help") names.push_back(quoted(one.name));  // behind it commands are written as without it
+    // skipped, so that `deplo help db` is completed like `deplo db`
+    if (one.name != "help") names.push_back(quoted(one.name));
     add_names(one, names);
   }
 }

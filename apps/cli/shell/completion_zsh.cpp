@@ -32,7 +32,7 @@ std::string escaped(const std::string& text, const std::string& special) {
   std::string result;
   for (const char c : text) {
     if (c == '\'')
-      result += "'\\'";  // ends the quotes, and begins them again
+      result += "'\\'";  // '\'' ends the quotes, adds a quote, and begins them again
     else if (c == '\\' || special.find(c) != std::string::npos)
       result += '\\';
     result += c;
@@ -48,7 +48,7 @@ std::string function_name(const std::string& command) {
   return "_deplo_" + name;
 }
 
-/// What completes a type: a function of zsh, or a function of ours if both words and files are possible.
+/// Returns what completes a type: a function of zsh, or a function of ours if both words and files are possible.
 std::string action(const OptionText& option) {
   const Values& values = option.values;
   if (values.list || (!values.words.empty() && values.files)) return "_deplo_type_" + option.type;
@@ -64,7 +64,7 @@ std::string type_function(const OptionText& option) {
   return begin + fmt::format("  _alternative 'words:{0}:({1})' 'files:file:_files'\n}}\n\n", option.type, words);
 }
 
-/// ":TYPE:action" for each value.
+/// Returns ":TYPE:action" for each value of the option.
 std::string value_specs(const OptionText& option) {
   std::string text, type = option.type;
   if (type.empty()) return "";

@@ -13,21 +13,21 @@
 namespace deplo::apps {
 namespace {
 
-/// As roff takes text: every other program of man(7) too, so nothing but ASCII.
+/// Escapes text for roff. The result is ASCII, which every program that formats man(7) accepts.
 std::string roff(const std::string& text) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
     const bool begins = at == 0 || text[at - 1] == '\n';
     const auto [code, bytes] = code_point(std::string_view(text).substr(at));
-    CHECK(bytes > 0);  // the program's own words
+    CHECK(bytes > 0);  // the program's own text is valid UTF-8
     at += bytes;
-    if (begins && (code == '.' || code == '\'')) result += "\\&";  // not a request
+    if (begins && (code == '.' || code == '\'')) result += "\\&";  // so that the line is not a request
     if (code >= 0x80)
       result += fmt::format("\\[u{:04X}]", code);
     else if (code == '\\')
       result += "\\e";
     else if (code == '-')
-      result += "\\-";  // to be copied from a terminal as it is
+      result += "\\-";  // stays a plain '-', so that flags can be copied from a terminal
     else if (code == '\'')
       result += "\\(aq";
     else if (code == '`')
@@ -38,7 +38,7 @@ std::string roff(const std::string& text) {
   return result;
 }
 
-/// "deplo-db-best"; "deplo" of the program.
+/// Returns the name of a command's page: "deplo-db-best"; "deplo" for the program.
 std::string page_name(const CommandText& command) {
   std::string name = command.name.empty() ? "deplo" : "deplo-" + command.name;
   std::ranges::replace(name, ' ', '-');
@@ -83,7 +83,7 @@ std::string entries(const char* title, const std::vector<OptionText>& options, W
   return text.empty() ? "" : fmt::format(".SH {}\n{}", title, text);
 }
 
-/// Every option is on the page, so the flag that shows the others has no place there.
+/// Returns false for --help-all, because the page shows every option anyway.
 bool is_shown(const OptionText& option) { return std::ranges::find(option.names, "--help-all") == option.names.end(); }
 
 std::string commands(const CommandText& command) {
@@ -104,7 +104,7 @@ std::string page(const CommandText& command, const CommandText* above) {
       ".\\\" Made by `deplo man` of what `deplo --help-all` says.\n.TH \"{}\" 1 \"\" \"deplo {}\" \"deplo\"\n.nh\n.ad "
       "l\n",
       title,
-      number);  // no hyphens in names, no wide gaps
+      number);  // .nh: no hyphens in names; .ad l: no wide gaps
   std::string summary = command.summary;
   if (summary.ends_with('.')) summary.pop_back();
   text += fmt::format(".SH NAME\n{} \\- {}\n", roff(name), roff(summary)) + synopsis(command);

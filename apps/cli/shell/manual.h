@@ -10,10 +10,10 @@ namespace deplo::apps {
 
 struct ManPage {
   std::string file;  // "deplo-db-best.1"
-  std::string text;  // for man(7)
+  std::string text;  // in the format of man(7)
 };
 
-/// Gives the same bytes on every machine: no dates, no folders of the user.
+/// Returns the pages of all commands. They have the same bytes on every machine: no dates, no folders of the user.
 std::vector<ManPage> man_pages(const CommandText& program);
 
 }  // namespace deplo::apps
