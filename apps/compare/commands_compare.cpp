@@ -34,7 +34,7 @@ int run_tuning(const CompareFlags& flags, const TuningFlags& tuning, Progress& p
   return interrupted() != 0 ? 128 + interrupted() : 0;
 }
 
-/// Throws Error where a strategy failed.
+/// Throws Error if a strategy failed on a space.
 void check_runs(const Comparison& comparison) {
   for (const Ordered& ordered : comparison.orders)
     for (const search::compare::SpaceResult& space : ordered.spaces)
@@ -52,7 +52,7 @@ int run_compare(const CompareFlags& flags, const TuningFlags& tuning) {
   if (!flags.csv.empty()) write_file(flags.csv, print_comparison_csv(comparison));
   if (!flags.output.empty()) write_file(flags.output, print_comparison_json(comparison));
   if (!flags.html.empty()) report::write_report(report::comparison_page(comparison), {flags.html, "", "", ""});
-  if (flags.verbose)  // not among the results: those are the same every time
+  if (flags.verbose)  // not part of the results, which are the same in every run
     for (const search::compare::SpaceResult& space : comparison.orders.front().spaces)
       for (std::size_t i = 0; i < space.cells.size(); ++i)
         progress.line(fmt::format("{}, {}: {:.3g} s of CPU per 1,000 evaluations", space.name,
@@ -188,7 +188,8 @@ void add_compare(Command command, int& exit_code) {
   auto tuning = std::make_shared<TuningFlags>();
   add_tuning(command, *tuning);
   add_outputs(command, *flags);
-  command.excludes("--tune-hyperparameters", {"--json", "--csv", "--html", "--output", "--regret"});  // it prints text
+  // --tune-hyperparameters prints text only
+  command.excludes("--tune-hyperparameters", {"--json", "--csv", "--html", "--output", "--regret"});
   command.needs("--score-on", "--tune-hyperparameters");
   command.needs("--rounds", "--tune-hyperparameters");
   command.examples("deplo compare --spaces spaces/ --search random,mcts,mcts:c=0.2 --repeats 25 -v");

@@ -26,7 +26,7 @@ using search::model::Labelled;
 
 namespace {
 
-constexpr std::size_t least_records = 20;  // of a set: below that ranks say little
+constexpr std::size_t least_records = 20;  // of a set; ranks of fewer records say little
 
 struct ModelFlags {
   std::vector<std::string> stores, spaces;
@@ -60,7 +60,7 @@ std::vector<measure::sqlite::Cell> row(std::string name, std::string device, con
       rounded(s.spearman), rounded(s.recall), rounded(s.regret), rounded(s.coverage), rounded(s.width)};
 }
 
-/// The mean of each model over the sets, behind all.
+/// Appends a row for each model with its means over the sets; the mean of the widths is geometric.
 void add_means(measure::sqlite::Rows& rows, const std::vector<compare::HeldOutScore>& scores) {
   std::vector<std::string> order;
   std::map<std::string, std::pair<compare::HeldOutScore, double>> sums;

@@ -59,14 +59,14 @@ compare::Entrant parse_entrant(const std::string& text) {
   return entrant;
 }
 
-/// Shows how far all runs together are.
+/// Shows the progress of all runs together.
 class Board {
  public:
   Board(Progress& progress, std::size_t spaces) : progress_(progress), spaces_(spaces) {}
 
   void tick(const std::string& space, std::size_t done, std::size_t of) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock) return;  // another thread says as much
+    if (!lock) return;  // another thread shows the progress now
     const double share = (static_cast<double>(finished_) + static_cast<double>(done) / static_cast<double>(of)) /
                          static_cast<double>(spaces_);
     const double elapsed = std::chrono::duration<double>(Clock::now() - started_).count();
@@ -94,10 +94,11 @@ bool stopped() { return interrupted() != 0; }
 struct Spaces {
   compare::Sources all;
   std::set<const search::Records*> named;  // each is the only space of a file that the user named
-  std::vector<compare::Sources> believed;  // of each: what the prior says, where there is one and it says anything
+  std::vector<compare::Sources> believed;  // per space: the prior's records; empty without a prior or without times
 };
 
-/// Of a store that has several objectives those that `reading` chooses.
+/// Reads the store's spaces. If `reading` has an objective, returns only the spaces with that objective. Throws Error
+/// if there is none.
 std::vector<engine::StoredSpace> read_nonempty(const std::string& store, const search::Reading& reading) {
   std::vector<engine::StoredSpace> stored = engine::read_stored_spaces(store);
   if (stored.empty()) throw Error(store + ": expected a store with trials of a kernel that has knobs, found none");
@@ -115,7 +116,8 @@ std::vector<engine::StoredSpace> read_nonempty(const std::string& store, const s
   return stored;
 }
 
-/// `prior`: nullptr: none.
+/// Reads all spaces, and the prior's estimates for them. `prior`: nullptr: no prior. `name`: the prior's, for messages.
+/// `regret`: find the untuned record of each space.
 Spaces read_spaces(search::SpaceFiles& files, const search::Reading& reading, const engine::Prior& prior,
                    std::string_view name, bool regret) {
   Spaces spaces;
@@ -159,8 +161,8 @@ Spaces read_spaces(search::SpaceFiles& files, const CompareFlags& flags) {
   return read_spaces(files, reading, flags.analytic_prior > 0 ? engine::analytic_prior() : nullptr, "analytic", regret);
 }
 
-/// Without the spaces that cannot rate strategies: a folder, and a log of many kernels, has small ones, too. Throws
-/// Error if no space is left, or if the user named one.
+/// Leaves out spaces that cannot rate strategies, because folders and logs of many kernels contain small spaces, too.
+/// Throws Error if no space is left, or if the user named such a space.
 Spaces without_easy(Spaces spaces, const compare::Contest& contest, Progress& progress) {
   Spaces kept;
   search::LeftOut left_out;
@@ -190,14 +192,15 @@ Spaces read_spaces(const CompareFlags& flags, Progress& progress) {
   return without_easy(std::move(spaces), flags.contest, progress);
 }
 
-/// What runs on the space begin with.
+/// Returns the records that models learn before the runs on the space begin.
 compare::Sources sources_of(const Spaces& spaces, std::size_t number, const CompareFlags& flags) {
   if (flags.analytic_prior + flags.learned_prior > 0) return spaces.believed[number];
   if (flags.contest.warm_start == 0) return {};
   return compare::sources_of(*spaces.all[number], spaces.all);
 }
 
-// Space by space, each in all orders: the runs on a space are in memory only while it is searched.
+// Compares the strategies on one space, in all orders of levels. Spaces are compared one after another, so that the
+// runs on a space are in memory only while it is searched.
 void compare_on(const std::shared_ptr<const search::Records>& records, const compare::Sources& sources,
                 Comparison& comparison, Board& board) {
   for (Ordered& ordered : comparison.orders) {

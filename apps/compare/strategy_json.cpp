@@ -1,4 +1,4 @@
-// The comparison for programs: one JSON document, and a table of runs.
+// Prints a comparison for programs: one JSON document, and a table of runs as CSV.
 #include <fmt/format.h>
 
 #include "apps/compare/strategy_compare.h"
@@ -12,7 +12,7 @@ namespace {
 
 Json interval_json(const compare::Interval& interval) { return Json::array({interval.low, interval.high}); }
 
-/// [evaluations, whether it came so far by then]
+/// [evaluations, whether the run reached the target after so many evaluations]
 Json event_json(const compare::Event& event) { return Json::array({event.at, !event.censored}); }
 
 Json standing_json(const compare::Standing& s) {

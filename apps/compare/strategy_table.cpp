@@ -1,4 +1,4 @@
-// What `deplo compare` prints.
+// The tables that `deplo compare` prints.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,14 +30,14 @@ using compare::Standing;
 
 constexpr std::size_t least_label = 12;
 
-/// A label that is too wide stands on a line of its own.
+/// Pads a label to `width` columns. A wider label gets a line of its own.
 std::string left(const std::string& text, std::size_t width) {
   const std::size_t wide = columns(text);
   return wide > width ? text + "\n" + std::string(width, ' ') : text + std::string(width - wide, ' ');
 }
 
-/// A label and right-aligned cells for each line; `least`: the smallest widths of the columns. A column is wider if a
-/// cell would leave no blank before it.
+/// A table. Each line has a label and right-aligned cells. `least`: the smallest widths of the columns. A column is
+/// wider if a cell would leave no blank before it.
 class Grid {
  public:
   explicit Grid(std::vector<std::size_t> least) : widths_(std::move(least)) {}
@@ -46,7 +46,7 @@ class Grid {
     for (std::size_t i = 0; i < cells.size(); ++i) widths_[i] = std::max(widths_[i], columns(cells[i]) + 1);
     lines_.emplace_back(std::move(label), std::move(cells));
   }
-  /// Of all cells of a line.
+  /// The width of all cells of a line, without the label.
   std::size_t width() const { return std::accumulate(widths_.begin(), widths_.end(), std::size_t{0}); }
   std::string text(std::size_t label_width, const std::string& indent = "") const {
     std::string text;
@@ -64,7 +64,7 @@ class Grid {
 };
 
 std::string of(const Interval& interval) { return fmt::format("[{:.3f}, {:.3f}]", interval.low, interval.high); }
-// "-": fewer than half of the runs came so far.
+// Returns "-" if fewer than half of the runs reached the target.
 std::string evaluations(double value) { return std::isfinite(value) ? fmt::format("{:.0f}", value) : "-"; }
 std::string probability(double p) { return p < 0.001 ? "<0.001" : fmt::format("{:.3f}", p); }
 
@@ -75,7 +75,8 @@ std::size_t label_width(const Comparison& comparison, std::size_t width, std::si
   return std::min(longest, std::max(least_label, width - std::min(width, beside)));
 }
 
-/// A number beside a strategy. `reference`: the strategy that the others are compared with.
+/// A column of the table of standings. `reference`: the standing is that of the strategy that all others are compared
+/// with.
 struct Column {
   const char* title;
   std::size_t width;
@@ -94,7 +95,7 @@ constexpr std::array<Column, 9> all_columns = {{
     {"to 5%", 8, 2, [](const Standing& s, bool) { return evaluations(s.evaluations[1]); }},
 }};
 
-/// The columns that are at least this important.
+/// Returns the table of standings with the columns that are at least this important.
 Grid standings_grid(const Ordered& ordered, int least_importance) {
   std::vector<Column> shown;
   std::ranges::copy_if(all_columns, std::back_inserter(shown),
@@ -128,7 +129,7 @@ std::string number(double value, const Interval& interval, bool intervals) {
                    : fmt::format("{:.3f}", value);
 }
 
-// The intervals are left out of a narrow window.
+// Returns the table of regrets. In a narrow window, it has no intervals.
 std::string regret_table(const Comparison& comparison, const Ordered& ordered, std::size_t width) {
   constexpr std::size_t wide = 23, narrow = 9, count = compare::regret_trials.size() + 1;
   const bool intervals = width == 0 || width >= least_label + count * wide;
@@ -182,7 +183,7 @@ std::string space_table(const Comparison& comparison, const SpaceResult& space, 
   return text + grid.text(label_width(comparison, width, indent.size() + grid.width()), std::string(indent));
 }
 
-// How much the order of the levels moves each strategy.
+// Returns a table of the strategies' scores by order of the levels, and how much the order changes each score.
 std::string order_table(const Comparison& comparison, std::size_t width) {
   std::vector<std::size_t> widths(comparison.orders.size(), 12);
   std::vector<std::string> titles;
@@ -213,7 +214,7 @@ std::string mode(const compare::Contest& contest) {
   return text;
 }
 
-/// "; objective GFLOP/s, higher is better (2 spaces)": of all but the time.
+/// Returns "; objective GFLOP/s, higher is better (2 spaces)" for each objective other than the time.
 std::string objectives(std::span<const SpaceResult> spaces) {
   std::map<std::string, std::int64_t> counts;
   for (const SpaceResult& space : spaces) ++counts[space.objective];
@@ -229,7 +230,7 @@ std::string objectives(std::span<const SpaceResult> spaces) {
 
 namespace {
 
-/// A line for each strategy that failed on a space.
+/// Returns a line for each strategy that failed on a space.
 std::string faults(const Comparison& comparison) {
   std::string text;
   for (const Ordered& ordered : comparison.orders)

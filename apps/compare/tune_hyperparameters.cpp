@@ -20,7 +20,7 @@ std::set<std::string> canonical(const std::vector<std::string>& paths) {
   std::set<std::string> files;
   const search::SpaceFiles found(paths);
   for (const search::SpaceFile& file : found.files()) {
-    std::error_code unreadable;  // reading it will say more
+    std::error_code unreadable;  // reading the file will report the error
     const auto path = std::filesystem::canonical(file.path, unreadable);
     files.insert(unreadable ? file.path : path.string());
   }
@@ -43,7 +43,8 @@ const search::SearcherKind& only_strategy(const CompareFlags& flags) {
   return kind;
 }
 
-/// In another format a space has the same kernel and device.
+/// Throws Error if a scored space is a training space in another format: both have the same kernel, device and number
+/// of configurations.
 void refuse_overlap(const std::vector<compare::SpaceResult>& training,
                     const std::vector<compare::SpaceResult>& scored) {
   for (const compare::SpaceResult& a : training)

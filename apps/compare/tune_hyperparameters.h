@@ -9,9 +9,9 @@
 namespace deplo::apps {
 
 using Parameters = std::map<std::string, std::string>;  // values that differ from the defaults
-/// "model", "model:batch=0.04:kappa=2".
+/// Returns the strategy with its parameters: "model", "model:batch=0.04:kappa=2".
 std::string label(const std::string& strategy, const Parameters&);
-/// Every change of one parameter to another value of its grid.
+/// Returns every change of one parameter to another value of its grid.
 std::vector<Parameters> single_changes(const search::SearcherKind&, const Parameters&);
 
 struct TunedParameters {

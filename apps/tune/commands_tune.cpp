@@ -59,7 +59,7 @@ void override(Field& field, const std::optional<T>& flag, const char* name, std:
   overrides += fmt::format(" {} {}", name, *flag);
 }
 
-/// `flag`: as in "time,code_size".
+/// Sets the objectives of all kernels and graphs. `flag`: their names, such as "time,code_size".
 void set_objectives(const std::string& flag, engine::Experiment& experiment) {
   std::istringstream words(flag);
   std::vector<std::string> names;
@@ -78,7 +78,8 @@ std::string apply(const TuneFlags& flags, engine::Experiment& experiment) {
   override(experiment.strategy, flags.search, "--search", overrides);
   const bool is_default = !flags.search && experiment.options.parameters.empty() &&
                           search::find_searcher(experiment.strategy).name == search::find_searcher("default").name;
-  // Of thousands that are left out, nothing is learned about others, and a ranking of playouts for each takes long.
+  // With such a wish for bits, thousands of schedules may be left out. The default strategy learns nothing from them,
+  // and takes long because it ranks playouts for each of them.
   if ((!flags.bits.same_as.empty() || !flags.bits.same_rows_as.empty()) && is_default) {
     experiment.strategy = "mcts";
     experiment.options.parameters = {{"share", "0"}, {"c", "0.5"}};
@@ -123,7 +124,7 @@ std::string one_line(std::string text) {
   return cut(text, 300);
 }
 
-/// Throws Error where a kernel has no time.
+/// Throws Error if a kernel has no time, or if its strategy failed.
 void check_tuned(const engine::Summary& summary) {
   std::vector<const engine::Row*> left_out;
   for (const engine::Row& row : summary.rows) {
@@ -142,7 +143,7 @@ void check_tuned(const engine::Summary& summary) {
       throw Error(fmt::format("{}: {}; what it measured before is kept", row.name, one_line(row.fault)));
 }
 
-/// The experiment of a single kernel or expression, as text.
+/// Returns the text of an experiment with a single kernel or expression.
 std::string text_of(const OneSource& one) {
   Json entry = Json::object();
   if (one.code) {
@@ -162,7 +163,7 @@ std::string text_of(const OneSource& one) {
   return experiment.print();
 }
 
-/// The experiment of --config, or one of a single source.
+/// Reads the experiment of --config, or makes one for a single source.
 engine::Experiment read_experiment(const TuneFlags& flags) {
   const engine::Place place{flags.target, flags.device};
   engine::Inputs inputs = flags.inputs.empty() ? engine::Inputs{} : engine::load_inputs(flags.inputs);
@@ -205,7 +206,7 @@ int run_tune(const TuneFlags& flags) {
     try {
       engine::abandon(options);
     } catch (const Error&) {
-      // Another process holds the store: the next run settles what was begun.
+      // Another process holds the store. The next run settles the trials that were begun.
     }
     report();
   });
@@ -311,7 +312,7 @@ void add_beginnings(Command command, TuneFlags& flags) {
       .seldom();
 }
 
-/// Which bits schedules may give.
+/// Adds the flags for the bits that schedules may give.
 void add_bits(Command& command, engine::BitsWish& bits) {
   command
       .option("--same-bits-as", bits.same_as, "TRAIL",

@@ -17,7 +17,7 @@
 namespace deplo::apps {
 namespace {
 
-// Above this many FLOPs per byte a kernel is spoken of in GFLOP/s, below in GB/s: matmuls and the rest.
+// A kernel with more FLOPs per byte than this, such as a matmul, is rated in GFLOP/s, and any other kernel in GB/s.
 constexpr double intensity_of_compute = 4;
 constexpr std::size_t least_table = 88;  // columns; narrower windows get two lines per kernel
 constexpr std::size_t numbers_width = 66;
@@ -52,7 +52,7 @@ std::string numbers(const std::string& heuristic, const std::string& best, const
          right_aligned(trials, 7) + right_aligned(failures, 9);
 }
 
-// "name x3" for a kernel that stands for three; the name is cut to the width, the count is not.
+// Returns "name x3" for a kernel that stands for three. The name is cut to the width, the count is not.
 std::string label(const engine::Row& row, std::size_t width) {
   const std::string times = row.count() > 1 ? fmt::format(" x{}", row.count()) : "";
   return cut(row.name, width - std::min(width, times.size())) + times;
@@ -60,8 +60,8 @@ std::string label(const engine::Row& row, std::size_t width) {
 
 std::size_t label_width(const engine::Row& row) { return columns(label(row, columns(row.name) + 24)); }
 
-// Every kernel of the heuristic's decisions of fusion as often as it stands for one; all zero while such a kernel has
-// no valid time. Of the best times, a graph has those of the kernels that it becomes.
+// Sums the kernels of the heuristic's decisions of fusion, each as often as it occurs. The best time of a graph is that
+// of the kernels which the graph becomes. All sums are 0 while one of the kernels has no valid time.
 engine::Row total(const engine::Summary& summary) {
   engine::Row sum;
   sum.name = "total";
@@ -127,7 +127,7 @@ std::string title(const engine::Summary& summary) {
   return summary.name.empty() ? summary.experiment : fmt::format("{} ({})", summary.name, summary.experiment);
 }
 
-/// Which kernels a graph becomes, in one line.
+/// Returns one line that says which kernels a graph becomes.
 std::string describe(const engine::GraphRow& graph) {
   const std::string sets = fmt::format("of {} that were timed", counted(static_cast<std::int64_t>(graph.sets), "set"));
   if (graph.changes == 0)
@@ -140,7 +140,7 @@ std::string describe(const engine::GraphRow& graph) {
 
 std::string percent(double share) { return std::isfinite(share) ? fmt::format("{:.1f} %", 100 * share) : "-"; }
 
-/// "worst 3.1 %, mean 0.8 %"
+/// Returns "worst 3.1 %, mean 0.8 %".
 std::string losses_text(const std::vector<double>& losses) {
   double worst = 0, sum = 0;
   for (const double loss : losses) {
@@ -162,7 +162,7 @@ std::string family_shapes(const engine::FamilyRow& family, bool held_out, std::s
   return rows.size() == 1 ? "" : align_columns(rows, {false, false, true, true, true, true}, width);
 }
 
-/// The schedules that a family keeps, its rule, and what they cost on each shape.
+/// Returns the schedules that a family keeps, its rule, and the loss on each shape.
 std::string family_text(const engine::FamilyRow& family, std::size_t width) {
   std::string text = fmt::format("\nfamily {}: ", family.name);
   if (family.shapes.empty()) return text + family.fault + "\n";
@@ -187,7 +187,8 @@ std::string family_text(const engine::FamilyRow& family, std::size_t width) {
   return family.fault.empty() ? text : text + family.fault + "\n";
 }
 
-/// "in exact arithmetic: 3 schedules proved, 1 proved in part", and what was not.
+/// Returns "in exact arithmetic: 3 schedules proved, 1 proved in part", and one line for each schedule that is not
+/// proved.
 std::string proofs(const engine::Summary& summary) {
   std::map<std::string, std::int64_t> counts;
   std::string others;
@@ -202,7 +203,7 @@ std::string proofs(const engine::Summary& summary) {
   return "in exact arithmetic: " + join(kinds, ", ") + "\n" + others;
 }
 
-/// All names, or the first and how many others there are.
+/// Returns all names, or the first ones and the number of the others.
 std::string first_names(const std::vector<std::string>& names) {
   constexpr std::size_t max_shown = 8;
   if (names.size() <= max_shown + 1) return join(names, ", ");
@@ -264,7 +265,7 @@ Json plain_json(const engine::Row& row) {
                        {"alternative", row.alternative}});
 }
 
-/// The fronts of the kernels that have several objectives.
+/// Returns the Pareto fronts of the kernels that have several objectives.
 std::string fronts(const engine::Summary& summary, std::size_t width) {
   std::string text;
   for (const engine::Row& row : summary.rows)
@@ -325,7 +326,7 @@ std::string print_table(const engine::Summary& summary, std::size_t width) {
 }
 
 std::string print_json(const engine::Summary& summary) {
-  const engine::Row sum = total(summary);  // each kernel `count` times
+  const engine::Row sum = total(summary);  // counts each kernel as often as it occurs
   return Json::object({{"experiment", summary.experiment},
                        {"name", Json::or_null(summary.name)},
                        {"device", summary.device},

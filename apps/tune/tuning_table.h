@@ -7,7 +7,7 @@
 
 namespace deplo::apps {
 
-/// `width`: of the window, in columns; 0: no limit.
+/// Returns the table. `width`: the window's width in columns; 0: no limit.
 std::string print_table(const engine::Summary&, std::size_t width);
 std::string print_json(const engine::Summary&);
 
