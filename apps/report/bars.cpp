@@ -10,13 +10,13 @@
 namespace deplo::apps::report {
 namespace {
 
-constexpr double above_bars = 24, bar_height = 19, numbers = 296;  // numbers: where the numbers beside the bars begin
+constexpr double above_bars = 24, bar_height = 19, numbers = 296;  // numbers: where the numbers next to the bars begin
 constexpr std::size_t longest_beside = 27, text_length = 9;        // letters
 
 /// The places of the labels of rows: all to the left of their bars, or all above their bars in lines of their own.
 struct Labels {
   bool above = false;
-  double end = 0;  // of the labels to the left; bars begin here
+  double end = 0;  // where the labels to the left end and the bars begin
 
   template <class Row>
   explicit Labels(const std::vector<Row>& rows) {
@@ -45,7 +45,7 @@ std::string number_at(double y, const std::string& text) {
 
 Figure bars(std::string name, std::string title, const std::vector<BarRow>& rows, const Axis& axis) {
   const Labels labels(rows);
-  const double start = labels.above ? 4 : labels.end + 6, below = labels.above ? 4.5 : 2.5,  // after the label above
+  const double start = labels.above ? 4 : labels.end + 6, below = labels.above ? 4.5 : 2.5,  // below: from y to the bar
       height = labels.above ? 10 : 13;
   const auto at = [&](double value) { return start + (numbers - start) * axis.share(value); };
   const double zero = at(axis.logarithmic ? 1 : 0);
@@ -96,7 +96,7 @@ Figure factors(std::string name, std::string title, const std::vector<FactorRow>
       y += 6 + line_height * static_cast<double>(lines.size());
       group = row.group;
     }
-    y -= 2;  // dots are lower than bars
+    y -= 2;  // dots need less height than bars
     body += labels.draw(row.label, y) + line_at("grid", start, y + 9, numbers, y + 9);
     body +=
         fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"{}\"><title>{} {}: {}</title></circle>",
@@ -118,7 +118,7 @@ Figure heat_map(std::string name, std::string title, const HeatMap& map) {
   // The row labels get the room that the longest one needs, but at most a third of the figure; longer labels are
   // wrapped. Columns with longer names get numbers, which a note explains.
   constexpr std::size_t most_letters = 18;
-  constexpr double narrowest_with_number = 22, turned = 0.77;  // the sine of 50 degrees
+  constexpr double narrowest_with_number = 22, turned = 0.77;  // turned: the sine of 50 degrees
   std::size_t longest_row = 5, longest_column = 5;
   for (const std::string& row : map.rows) longest_row = std::max(longest_row, columns(row));
   for (const std::string& column : map.columns) longest_column = std::max(longest_column, columns(column));

@@ -17,7 +17,8 @@ struct BarRow {
   std::string text;  // a number that is shown next to the bar
   bool pale = false;
 };
-/// Bars start at 0 on a linear axis and at 1 on a logarithmic one, which must be within the axis. At least one row.
+/// Draws a bar for each row. Bars start at 0 on a linear axis and at 1 on a logarithmic axis, and the axis must contain
+/// that value. There must be at least one row.
 Figure bars(std::string name, std::string title, const std::vector<BarRow>& rows, const Axis&);
 
 /// A value of a knob, drawn as a dot at its factor on a logarithmic axis around 1. The rows of each group have a
@@ -28,10 +29,10 @@ struct FactorRow {
   std::size_t series = 0;
   std::string text;  // shown next to the dot
 };
-/// At least one row.
+/// Draws a dot for each row. There must be at least one row.
 Figure factors(std::string name, std::string title, const std::vector<FactorRow>& rows);
 
-/// The colour of a score: blue above 0, orange below, strongest at 1 and -1.
+/// Returns the colour of a score: blue above 0, orange below, strongest at 1 and -1.
 std::string heat(double score);
 
 struct HeatMap {

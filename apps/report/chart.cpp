@@ -12,7 +12,7 @@ namespace deplo::apps::report {
 namespace {
 
 constexpr double chart_height = 234, left = 52, top = 40, bottom = 194;
-constexpr std::size_t most_beside = 16;  // letters of labels beside lines
+constexpr std::size_t most_beside = 16;  // letters; longer labels are below the chart
 constexpr std::size_t most_dots = 1000;  // more cannot be told apart, and a page of 100 kernels would take 10 MB
 
 double text_width(std::size_t letters) { return letter_width * static_cast<double>(letters); }
@@ -118,7 +118,7 @@ std::string Chart::frame() const {
   for (const double tick : y_.ticks())
     out += line_at("grid", left, at_y(tick), right_, at_y(tick)) +
            text_at(left - 5, at_y(tick) + 4, Anchor::end, print(tick, y_.unit));
-  double free = 0;  // up to where the next number would stand on the one before it
+  double free = 0;  // where the last number ends; the next one must not begin before
   for (const double tick : x_.ticks()) {
     out += line_at("grid", at_x(tick), top, at_x(tick), bottom);
     const std::string text = print(tick, x_.unit);
@@ -131,7 +131,7 @@ std::string Chart::frame() const {
          text_at(left - 44, top - 10, Anchor::start, y_.title);
 }
 
-constexpr double least_apart = 12;  // of names beside lines
+constexpr double least_apart = 12;  // minimum distance between names beside lines
 
 bool Chart::names_beside() const {
   const auto count = static_cast<double>(labels_.size());
@@ -146,13 +146,13 @@ std::string Chart::swatch(double x, double y, const Label& label) const {
          lines_at(x + 13, y + 4, Anchor::start, wrap(label.text, Figure::letters - 9));
 }
 
-// Names beside the ends of their lines, moved apart.
+// Draws the names beside the ends of their lines, moved apart where they would overlap.
 std::string Chart::names() const {
   std::vector<Label> labels = labels_;
   std::ranges::stable_sort(labels, {}, &Label::y);
   double free = top - least_apart / 2;
   for (Label& label : labels) free = (label.y = std::max(label.y, free)) + least_apart;
-  double limit = bottom - 2;  // clear of the numbers below
+  double limit = bottom - 2;  // above the numbers of the lower axis
   std::string out;
   for (std::size_t i = labels.size(); i-- > 0;) limit = (labels[i].y = std::min(labels[i].y, limit)) - least_apart;
   for (const Label& label : labels) out += swatch(right_ + 3, label.y, label);

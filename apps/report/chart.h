@@ -19,17 +19,17 @@ class Chart {
   /// the chart.
   Chart(std::string name, std::string title, Axis x, Axis y, std::size_t longest_label);
   void line(const std::vector<double>& x, const std::vector<double>& y, std::size_t series, std::string_view label);
-  /// A step line: each value holds until the next one, and the last one until the end of the axis.
+  /// Draws a step line: each value holds until the next one, and the last one until the end of the axis.
   void steps(const std::vector<double>& x, const std::vector<double>& y, std::size_t series, std::string_view label);
   void band(const std::vector<double>& x, const std::vector<double>& low, const std::vector<double>& high,
             std::size_t series);
   /// Draws at most 1,000 dots, chosen evenly.
   void dots(const std::vector<double>& x, const std::vector<double>& y, std::size_t series);
-  /// Short strokes along the upper edge.
+  /// Draws short strokes along the upper edge.
   void strokes(const std::vector<double>& x, std::size_t series);
-  /// A bar from the lower axis to `height`. `tip`: the tooltip.
+  /// Draws a bar from the lower axis to `height`. `tip`: the tooltip.
   void bar(double left, double right, double height, std::size_t series, std::string_view tip, bool pale = false);
-  /// rule(): a thin horizontal line with its label above it; not drawn if it is outside of the axis. mark(): a thin
+  /// rule() draws a thin horizontal line with its label above it, unless it is outside of the axis. mark() draws a thin
   /// vertical line with its label next to it.
   void rule(double y, std::string_view label = "");
   void mark(double x, std::string_view label);

@@ -10,8 +10,8 @@ namespace deplo::apps::report {
 
 Page comparison_page(const Comparison&);
 
-/// Parses the output of print_comparison_json(): everything that a page shows, so only the label of each entrant.
-/// Throws Error, prefixed by `place`, for other text.
+/// Parses the output of print_comparison_json(). The result has everything that a page shows. Its entrants have only
+/// their labels. Throws Error, prefixed by `place`, for other text.
 Comparison parse_comparison(std::string_view text, const std::string& place);
 
 }  // namespace deplo::apps::report

@@ -1,4 +1,4 @@
-// A comparison of strategies as a page.
+// Makes the page of a comparison of strategies.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -56,11 +56,11 @@ Figure standings_figure(const Ordered& ordered) {
     rows.push_back({s.label, s.score, s.score_interval.low, s.score_interval.high, i, fmt::format("{:.3f}", s.score)});
     least = std::min(least, s.score_interval.low);
   }
-  // What is far below random search would flatten the rest.
+  // The axis ends at -1, because scores far below random search would flatten the rest.
   return bars("scores", "Score, mean over spaces, with its 95 % interval", rows, Axis{"", std::max(least, -1.0), 1});
 }
 
-/// The mean over spaces, and the lower and upper quartile of them, at one time; NaN where no space has a score.
+/// The mean, and the lower and upper quartile, over spaces at one time; NaN if no space has a score then.
 struct Middle {
   double mean = nan, low = nan, high = nan;
 };
@@ -89,13 +89,13 @@ Figure score_over_time(const Comparison& comparison, const Ordered& ordered) {
               longest_label(comparison));
   chart.rule(0);
   const std::vector<double> x = compare::equidistant(0, 1, compare::curve_times);
-  constexpr std::size_t most_bands = 3;  // more hide one another
+  constexpr std::size_t most_bands = 3;  // more bands would hide each other
   for (std::size_t i = 0; i < count && count <= most_bands; ++i) chart.band(x, lows[i], highs[i], i);
   for (std::size_t i = 0; i < count; ++i) chart.line(x, means[i], i, comparison.contest.entrants[i].label);
   return chart.figure();
 }
 
-/// Per trial the geometric mean over spaces.
+/// Returns the geometric mean of the regret over spaces, for each trial.
 std::vector<double> mean_regret(const Ordered& ordered, std::size_t entrant) {
   std::vector<double> result;
   for (std::size_t i = 0; i < compare::regret_trials.back(); ++i) {
@@ -197,7 +197,7 @@ HtmlTable spaces_table(const Comparison& comparison, const Ordered& ordered) {
   return table;
 }
 
-/// Where the axis of best-so-far curves starts: below all of them, but for their first twentieth.
+/// Returns the start of the axis of best-so-far curves: below all curves, except for their first twentieth.
 double lowest(const SpaceResult& space) {
   double low = 0.8;
   for (const Cell& cell : space.cells)
@@ -206,7 +206,8 @@ double lowest(const SpaceResult& space) {
   return std::max(0.0, std::floor(low * 5) / 5);
 }
 
-/// Whose bands are drawn: of many strategies the first one's and the best one's, as more hide one another.
+/// Returns the strategies whose bands are drawn: all, or only the first and the best of more than six, because more
+/// bands would hide each other.
 std::vector<std::size_t> banded(const SpaceResult& space) {
   constexpr std::size_t most = 6;
   std::vector<std::size_t> all(space.cells.size());

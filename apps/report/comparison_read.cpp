@@ -1,4 +1,4 @@
-// Reads what print_comparison_json() wrote.
+// Reads comparisons that print_comparison_json() wrote.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -55,7 +55,7 @@ class Node {
     if (!json_.is_boolean()) expected("true or false");
     return json_.get<bool>();
   }
-  /// null: `none`.
+  /// Returns the number, or `none` if the value is null.
   double number(double none) const {
     if (json_.is_null()) return none;
     if (!json_.is_number() || !std::isfinite(json_.get<double>())) expected("a number");
@@ -162,7 +162,8 @@ compare::SpaceResult read_space(const Node& node, std::size_t entrants, bool reg
   space.name = node.at("space").text();
   space.kernel = node.at("kernel").text();
   space.device = node.at("device").text();
-  if (node.has("objective")) space.objective = node.at("objective").text();  // older files are of times
+  // older files have no objective, only times
+  if (node.has("objective")) space.objective = node.at("objective").text();
   for (const Node& source : node.at("sources").items()) space.sources.push_back(source.text());
   space.untuned = node.has("default_known") && node.at("default_known").flag();
   for (const Node& level : node.at("levels").items()) space.levels.push_back(level.text());
@@ -187,7 +188,7 @@ std::vector<compare::Entrant> read_entrants(const Node& document) {
   return entrants;
 }
 
-/// `regret`: whether the comparison has the regret after few trials.
+/// Reads the results for one order. `regret`: whether the comparison has the regret after few trials.
 Ordered read_order(const Node& node, std::size_t entrants, bool regret) {
   Ordered ordered{node.at("order").order(), {}, {}};
   for (const Node& space : node.at("spaces").items()) ordered.spaces.push_back(read_space(space, entrants, regret));
@@ -214,7 +215,7 @@ Comparison parse_comparison(std::string_view text, const std::string& place) {
   contest.noisy = document.at("noisy").flag();
   contest.workers = static_cast<std::size_t>(document.at("compilers").count());
   contest.warm_start = static_cast<std::size_t>(document.at("warm_start").count());
-  contest.regret = document.has("regret") && document.at("regret").flag();  // older files have none
+  contest.regret = document.has("regret") && document.at("regret").flag();  // older files do not have this field
   comparison.interrupted = document.at("interrupted").flag();
   for (const Node& order : document.at("orders").items())
     comparison.orders.push_back(read_order(order, contest.entrants.size(), contest.regret));

@@ -16,9 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Lower-case ASCII letters and digits; all else is one '-'.
+// Returns the text in lower-case ASCII letters and digits. Each run of other characters becomes one '-'.
 std::string slug(const std::string& text) {
-  constexpr std::size_t longest = 80;  // file systems take 255 bytes a name
+  constexpr std::size_t longest = 80;  // bytes; file systems allow 255 for a name
   std::string out;
   for (const char c : text) {
     const bool upper = c >= 'A' && c <= 'Z', plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
@@ -32,7 +32,7 @@ std::string slug(const std::string& text) {
   return out;
 }
 
-/// Names of the plots' files without an extension, no two the same.
+/// Returns distinct names for the plots' files, without an extension.
 std::vector<std::string> file_names(const std::vector<Plot>& plots) {
   std::set<std::string> taken;
   std::vector<std::string> names;

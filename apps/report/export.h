@@ -10,7 +10,7 @@ namespace deplo::apps::report {
 struct ReportFiles {
   std::string html, svg_folder, png_folder, pdf_folder;
 };
-/// Throws Error(environment) in one line if a file cannot be written.
+/// Writes the outputs. Throws Error(environment) in one line if a file cannot be written.
 void write_report(const Page&, const ReportFiles&);
 
 }  // namespace deplo::apps::report

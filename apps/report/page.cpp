@@ -9,7 +9,7 @@
 namespace deplo::apps::report {
 namespace {
 
-// The policy says to the browser what holds anyway: nothing is loaded from anywhere.
+// The policy tells the browser to load nothing. The page does not need anything either.
 constexpr std::string_view html_head = R"(<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
@@ -55,7 +55,7 @@ void Page::table(const HtmlTable& table) {
     }
     body_ += "</tr>\n";
   };
-  body_ += "<div class=\"scroll\" tabindex=\"0\"><table>";  // scrolled by keys too
+  body_ += "<div class=\"scroll\" tabindex=\"0\"><table>";  // tabindex: keys can scroll it, too
   row(table.heads, "th");
   for (const auto& cells : table.rows) row(cells, "td");
   body_ += "</table></div>\n";
@@ -83,7 +83,7 @@ void Page::plots(std::string_view subject, std::vector<Figure> figures) {
 
 void Page::listing(std::string_view title, std::string_view text) {
   std::string lines;
-  while (!text.empty()) {  // escape() makes blanks of the ends of lines
+  while (!text.empty()) {  // line by line, because escape() replaces line ends by blanks
     const std::size_t end = std::min(text.find('\n'), text.size());
     lines += escape(text.substr(0, end)) + "\n";
     text.remove_prefix(std::min(end + 1, text.size()));

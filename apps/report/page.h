@@ -22,7 +22,7 @@ struct Plot {
   Figure figure;
 };
 
-/// Filled from top to bottom. All arguments are plain text, never HTML.
+/// A page that is filled from top to bottom. All arguments are plain text, never HTML.
 class Page {
  public:
   explicit Page(std::string title);
@@ -30,11 +30,11 @@ class Page {
   void section(std::string_view title, bool folded = false);
   void text(std::string_view text);
   void table(const HtmlTable&);
-  /// A legend with the colours and names of series.
+  /// Adds a legend with the colours and names of series.
   void key(const std::vector<std::string>& labels);
-  /// Plots side by side, if the window is wide enough.
+  /// Adds plots, which are side by side if the window is wide enough.
   void plots(std::string_view subject, std::vector<Figure> figures);
-  /// Text in a fixed font below a title. It is hidden until the reader clicks on the title.
+  /// Adds text in a fixed font below a title. It is hidden until the reader clicks on the title.
   void listing(std::string_view title, std::string_view text);
 
   /// Ends the section, and appends the other page without its title.

@@ -19,11 +19,11 @@ const LibraryName rsvg_name{"librsvg", {"librsvg-2.so.2"}, "it is the distributi
 const LibraryName cairo_name{"cairo", {"libcairo.so.2"}, "it is the distribution's package libcairo2"};
 const LibraryName gobject_name{"GLib", {"libgobject-2.0.so.0"}, "it is the distribution's package libglib2.0-0"};
 
-constexpr double scale = 3;                              // pixels of a PNG to one of the SVG
-constexpr double point = 72.0 / 96.0;                    // of PDF, to a pixel of CSS
+constexpr double scale = 3;                              // pixels of the PNG per pixel of the SVG
+constexpr double point = 72.0 / 96.0;                    // points of PDF per pixel of CSS
 constexpr int argb32 = 0, success = 0, create_date = 5;  // CAIRO_FORMAT_ARGB32, _STATUS_SUCCESS, _PDF_METADATA_…
 
-// rsvg.h, cairo.h and glib-object.h, by hand.
+// Declarations of rsvg.h, cairo.h and glib-object.h, written by hand.
 struct Rectangle {
   double x, y, width, height;
 };
@@ -82,7 +82,7 @@ int append(void* closure, const unsigned char* data, unsigned length) {
   throw Error(file + ": expected memory for a picture, found none", Exit::environment);
 }
 
-/// Draws the picture over the whole surface, which is of this size in its units.
+/// Draws the picture over the whole surface. `width`, `height`: the surface's size in its units.
 void draw(const Picture& picture, void* surface, double width, double height, const std::string& file) {
   const Table& table = open();
   GError* error = nullptr;
@@ -116,10 +116,11 @@ void write_png(const Picture& picture, const std::string& file) {
 
 void write_pdf(const Picture& picture, const std::string& file) {
   const Table& table = open();
-  std::string bytes;  // outlives the surface, which may write when it ends
+  std::string bytes;  // must outlive the surface, which may write when it is destroyed
   const double width = picture.width * point, height = picture.height * point;
   const Owned surface(table.pdf_surface_create_for_stream(append, &bytes, width, height), table.surface_destroy);
-  table.pdf_surface_set_metadata(surface.get(), create_date, "2000-01-01T00:00:00Z");  // else it is that of the clock
+  // by default, the date is the clock's
+  table.pdf_surface_set_metadata(surface.get(), create_date, "2000-01-01T00:00:00Z");
   draw(picture, surface.get(), width, height, file);
   table.surface_finish(surface.get());
   if (table.surface_status(surface.get()) != success) no_memory(file);

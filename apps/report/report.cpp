@@ -27,7 +27,7 @@ void check_file(const std::string& file, const ReportFiles& output) {
 
 bool has_trials(const std::string& file) { return engine::is_store(file) || measure::is_pack(file); }
 
-/// `damaged`: how many rows of the stores it leaves out.
+/// Makes the page. Adds the number of rows that it leaves out to `damaged`.
 Page page_of(const ReportFlags& flags, std::size_t& damaged) {
   if (flags.files.size() == 1 && !has_trials(flags.files[0])) {
     if (!flags.kernel.empty()) throw Error("--kernel: expected a store, found a comparison");

@@ -11,7 +11,8 @@
 namespace deplo::apps::report {
 namespace {
 
-// 1, 2 or 5 times a power of ten apart, in the unit that the numbers are shown in; no less than `finest` apart.
+// Returns ticks that are 1, 2 or 5 times a power of ten apart, in the unit in which the numbers are shown, and at least
+// `finest` apart.
 std::vector<double> even_ticks(double low, double high, double unit = 1, double finest = 0) {
   low /= unit;
   high /= unit;
@@ -19,7 +20,7 @@ std::vector<double> even_ticks(double low, double high, double unit = 1, double 
   const double step = std::max(finest, power * (rest < 1.5 ? 1 : rest < 3.5 ? 2 : rest < 7.5 ? 5 : 10));
   std::vector<double> out;
   for (double i = std::ceil(low / step - 1e-9); i <= high / step + 1e-9; ++i)
-    out.push_back(i * step * unit + 0.0);  // + 0.0: no -0
+    out.push_back(i * step * unit + 0.0);  // + 0.0 turns -0 into 0
   return out;
 }
 
@@ -69,7 +70,7 @@ std::vector<double> Axis::ticks() const {
   constexpr std::array fine = {1.0, 2.0, 5.0};
   std::vector<double> out = log_ticks(low, high, coarse);
   if (out.size() < 3) out = log_ticks(low, high, fine);
-  if (out.size() < 3)  // less than a factor of ten: nearly linear
+  if (out.size() < 3)  // the axis covers less than a factor of ten, so it is nearly linear
     out = even_ticks(low, high, 1, unit == Unit::count);
   constexpr std::size_t most = 7;
   if (const std::size_t every = (out.size() + most - 1) / most; every > 1) {
@@ -85,7 +86,7 @@ Axis around(std::string title, double low, double high, bool logarithmic, Unit u
     const double room = std::max(std::pow(high / low, 0.05), 1.02);
     return {std::move(title), low / room, high * room, true, unit};
   }
-  // Nearer than ticks could be told apart: room for both.
+  // If the ends are too close for distinct ticks, make room on both sides.
   const double size = std::max(std::abs(low), std::abs(high));
   const double room = high - low > 1e-6 * size ? 0 : std::max(0.1 * size, 1e-9);
   return {std::move(title), low - room, high + room, false, unit};

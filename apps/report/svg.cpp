@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::array colours = {"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "currentColor"};
 
-// Number of bytes of the UTF-8 character that starts the text (RFC 3629, 4). 0 if no character starts there, or if XML
-// does not allow it (https://www.w3.org/TR/xml/#charsets: U+FFFE and U+FFFF; control characters are replaced
-// elsewhere).
+// Returns the number of bytes of the UTF-8 character that starts the text (RFC 3629, 4). Returns 0 if no character
+// starts there, or if XML does not allow the character (https://www.w3.org/TR/xml/#charsets: U+FFFE and U+FFFF; control
+// characters are replaced elsewhere).
 std::size_t character(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   const std::uint8_t first = byte(0);
@@ -77,7 +77,8 @@ std::string dash(std::size_t series) {
 
 std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   CHECK(width > 0);
-  const auto starts = [](char c) { return (static_cast<std::uint8_t>(c) & 0xc0) != 0x80; };  // a character
+  // true if the byte begins a character
+  const auto starts = [](char c) { return (static_cast<std::uint8_t>(c) & 0xc0) != 0x80; };
   std::vector<std::string> lines;
   for (;;) {
     std::size_t end = 0, good = 0, seen = 0;

@@ -21,10 +21,10 @@ std::string dash(std::size_t series);
 /// the last of ` ._-/,:;×` in its second half; if there is none, anywhere. Returns at least one line.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
-/// The part of the text that is at its point.
+/// Which part of a text is placed at its point.
 enum class Anchor { start, middle, end };
 std::string text_at(double x, double y, Anchor anchor, std::string_view text);
-/// Lines of text below each other. `y`: of the first line.
+/// Returns lines of text below each other. `y`: the position of the first line.
 std::string lines_at(double x, double y, Anchor anchor, const std::vector<std::string>& lines);
 std::string line_at(std::string_view style, double x1, double y1, double x2, double y2);
 
@@ -36,7 +36,7 @@ inline constexpr double letter_width = 7, line_height = 13;
 struct Figure {
   static constexpr double width = 360;
   static constexpr std::size_t letters = 50;  // the number of letters in a line as wide as the figure
-  std::string name;                           // of its file, unique in a page: lower case, digits, '-'
+  std::string name;                           // name of its file, unique in a page: lower case, digits, '-'
   std::string title;                          // plain text
   double height = 0;
   std::string body;  // SVG below the title, which takes the first 18 pixels
@@ -45,7 +45,7 @@ struct Figure {
   void add_note(std::string_view text);
 };
 
-/// The figure as SVG inside a page, which has the style sheet.
+/// Returns the figure as SVG for a page that has the style sheet.
 std::string inline_svg(const Figure&);
 
 /// A figure as a separate file, on white.
@@ -53,7 +53,7 @@ struct Picture {
   std::string svg;
   double width = 0, height = 0;
 };
-/// The figure as a separate file, with the subject above it.
+/// Returns the figure as a separate file, with the subject above it.
 Picture standalone(const Figure&, std::string_view subject);
 
 /// The style sheet of text and lines. Its colours are variables of the page; standalone() replaces them by fixed ones.

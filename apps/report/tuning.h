@@ -23,11 +23,11 @@ namespace deplo::apps::report {
 /// One trial of the store.
 struct ReportTrial {
   std::int64_t id = 0;
-  std::string trail, digest;  // digest: of the source that the trail became
+  std::string trail, digest;  // digest: that of the source which the trail became
   std::string proof;          // as in measure::TrialRecord
   std::string fingerprint;    // as in measure::TrialRecord
   Status status = Status::invalid;
-  double us = 0;       // if ok; if the objective is not time, its value
+  double us = 0;       // the time if ok; if the objective is not time, its value
   double seconds = 0;  // tuning time of the kernel until this trial was stored, without the time between runs
   bool confirmed = false, stopped = false;
   bool ok() const { return status == Status::ok; }
@@ -74,8 +74,8 @@ struct TunedKernel {
   std::string best_trail;                       // "": no trial is valid
   std::string proof;                            // of the best schedule, as in measure::TrialRecord
   std::string fingerprint;                      // of the best schedule, as in measure::TrialRecord
-  std::optional<measure::Front> front;          // if its latest search had several objectives
-  std::string machine_code;                     // a description of the best schedule's; "": not of an NVIDIA GPU
+  std::optional<measure::Front> front;          // set if the latest search had several objectives
+  std::string machine_code;                     // describes the best schedule's machine code; "": not for an NVIDIA GPU
   /// `valid`, `knobs` and `pairs` are computed from the latest valid trial of each trail, under the protocol that most
   /// of the trials have.
   std::size_t valid = 0;
@@ -91,7 +91,7 @@ struct TunedKernel {
   bool imported = false;   // recorded by another program, at unknown times
   std::string unreadable;  // why `schedule` is not known
 
-  /// The times of the trail's latest source.
+  /// Returns the times of the trail's latest source.
   StageTimes times_of(std::string_view trail) const;
 };
 
@@ -127,7 +127,7 @@ class TunedStore {
   /// The kernels with trials, in the order of the store. At least one.
   const std::vector<Entry>& entries() const { return entries_; }
   TunedKernel read(const Entry&);
-  /// The runs of all kernels.
+  /// Returns the runs of all kernels.
   std::vector<TunedRun> runs();
   std::vector<TunedGraph> graphs();
   /// Rows that read() left out, because a tuner cannot have written them; one line each.
@@ -157,10 +157,10 @@ void add_overview(Page&, const std::vector<KernelRow>&);
 
 /// A page for one store, or for two stores compared with each other.
 Page tuning_page(std::vector<TunedStore>&);
-/// The figures of one kernel in each store; null: the store does not have it.
+/// Returns the figures of one kernel in each store; null: the store does not have it.
 std::vector<Figure> kernel_figures(const std::vector<const TunedKernel*>&, const std::vector<std::string>& stores);
 
-/// "A" for the first store.
+/// Returns "A" for the first store.
 std::string letter(std::size_t store);
 
 }  // namespace deplo::apps::report

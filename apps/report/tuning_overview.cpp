@@ -1,4 +1,4 @@
-// How a report of a store opens: the speed-up of every kernel, over its untuned schedule and over the library.
+// The overview of a store's report: the speed-up of every kernel over its untuned schedule and over the library.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ Ratio over_library(const KernelSummary& kernel) {
   return {kernel.library_us / us, best.confirmed > 0};
 }
 
-/// Of the kernels that have one.
+/// Statistics of a factor over the kernels for which it is known.
 struct Spread {
   std::size_t count = 0;
   double mean = 0, least = 0, most = 0;  // the mean is the geometric one
@@ -64,7 +64,7 @@ std::string words(const Spread& spread) {
                      print_factor(spread.least), print_factor(spread.most));
 }
 
-/// "onednn", where all of them are the same; else "the fastest library".
+/// Returns "onednn" if all kernels have this library, else "the fastest library".
 std::string library_of(const std::vector<KernelRow>& rows) {
   std::set<std::string> names;
   for (const KernelRow& row : rows)
@@ -73,7 +73,7 @@ std::string library_of(const std::vector<KernelRow>& rows) {
   return names.size() == 1 ? *names.begin() : "the fastest library";
 }
 
-/// The largest factor of the last store first; kernels without one are left out.
+/// Returns the kernels with a known factor, the largest factor first. If several stores know it, the last one's counts.
 std::vector<const KernelRow*> in_order(const std::vector<KernelRow>& rows, const RatioOf& ratio) {
   const auto factor = [&](const KernelRow* row) {
     double found = 0;
@@ -88,7 +88,8 @@ std::vector<const KernelRow*> in_order(const std::vector<KernelRow>& rows, const
   return order;
 }
 
-/// Bars for each kernel, the kernels in three columns where they are many: side by side on a wide window.
+/// Draws the bars of all kernels. Many kernels are split into three or more columns, which are side by side in a wide
+/// window.
 std::vector<Figure> ratio_figures(const std::vector<KernelRow>& rows, const RatioOf& ratio, const std::string& name,
                                   const std::string& title, const char* pale_means) {
   constexpr std::size_t most_in_one = 16, most_rows = 40;
@@ -96,7 +97,7 @@ std::vector<Figure> ratio_figures(const std::vector<KernelRow>& rows, const Rati
   const std::size_t columns =
       order.size() <= most_in_one ? 1 : std::max<std::size_t>(3, (order.size() + most_rows - 1) / most_rows);
   const std::size_t each = (order.size() + columns - 1) / columns;
-  double least = 1, most = 1;  // all columns have one scale
+  double least = 1, most = 1;  // the same scale for all columns
   for (const KernelRow* row : order)
     for (const auto& kernel : row->in)
       if (const double factor = kernel ? ratio(*kernel).factor : 0; factor > 0) {
@@ -171,7 +172,7 @@ HtmlTable table_of(const std::vector<KernelRow>& rows) {
   return table;
 }
 
-/// What has no bar must not be overlooked.
+/// Returns a sentence about the kernels without a valid time. They have no bar, but must not be overlooked.
 std::string without_time(const std::vector<KernelRow>& rows, std::size_t store) {
   std::vector<std::string> names;
   for (const KernelRow& row : rows)

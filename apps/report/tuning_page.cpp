@@ -1,4 +1,4 @@
-// A tuning store as a page, or two of them beside each other.
+// Makes the page of a tuning store, or of two stores side by side.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,10 +16,11 @@ namespace {
 
 using Entry = TunedStore::Entry;
 
-/// The same kernel (by its key) on a device in each store; stores of different devices stand beside each other too.
+/// The same kernel (by its key) in each store, on the same device, or on another one if it is the only one in the other
+/// store.
 struct Group {
   std::string title;
-  std::vector<const Entry*> in;  // per store; null: not there
+  std::vector<const Entry*> in;  // per store; null: the store does not have the kernel
 
   const Entry& any() const {
     return **std::ranges::find_if(in, [](const auto* entry) { return entry != nullptr; });
@@ -53,12 +54,13 @@ std::vector<Group> pair_up(const std::vector<TunedStore>& stores) {
   return groups;
 }
 
-/// Titled by the kernels' names, and by their devices where a name stands twice.
+/// Pairs the kernels of the stores. A group's title is its kernel's name, with the device if several groups have this
+/// name.
 std::vector<Group> group(const std::vector<TunedStore>& stores) {
   std::vector<Group> groups = pair_up(stores);
   std::map<std::string, int> named;
   for (const Group& group : groups) ++named[group.any().name];
-  constexpr std::size_t longest = 400;  // letters: the store takes any text as a name
+  constexpr std::size_t longest = 400;  // letters; the store accepts any text as a name
   for (Group& group : groups) {
     group.title = cut(group.any().name, longest);
     if (named[group.any().name] > 1) group.title += " on " + group.any().device_name;
@@ -68,7 +70,7 @@ std::vector<Group> group(const std::vector<TunedStore>& stores) {
 
 std::string print_time(double us) { return print(us, Unit::microseconds); }
 
-/// The store, and the experiment where all its runs are of one that has a name.
+/// Returns the store's file, with the experiment's name if all runs are of the same named experiment.
 std::string title(TunedStore& store) {
   const std::vector<TunedRun> runs = store.runs();
   const std::string name = runs.empty() ? "" : runs.front().experiment;
@@ -116,7 +118,7 @@ HtmlTable decision_table(const TunedKernel& kernel) {
   return table;
 }
 
-/// "12 µs confirmed on the full grid, 11.8 µs as screened".
+/// Returns "12 µs confirmed on the full grid, 11.8 µs as screened".
 std::string words(const StageTimes& times) {
   if (times.confirmed <= 0)
     return times.screened > 0 ? print_time(times.screened) + " as screened, not confirmed" : "-";
@@ -144,7 +146,7 @@ void add_schedule(Page& page, const TunedKernel& kernel, const std::string& stor
   page.listing("As a trail, for --schedule", kernel.best_trail + "\n");
 }
 
-/// The Pareto front of a kernel with several objectives.
+/// Adds the Pareto front of a kernel with several objectives.
 void add_front(Page& page, const TunedKernel& kernel, const std::string& store) {
   if (!kernel.front || kernel.front->trials.empty()) return;
   const measure::Front& front = *kernel.front;
@@ -173,7 +175,8 @@ void add_failure_messages(Page& page, const TunedKernel& kernel, const std::stri
   page.table(table);
 }
 
-/// Reads the kernel, shows it, and keeps its summary: with their trials not all kernels fit into memory.
+/// Reads the kernel, adds it to the page, and returns its summary. The trials are dropped, because those of all kernels
+/// may not fit into memory.
 KernelRow add_kernel(Page& page, std::vector<TunedStore>& stores, const Group& group, bool folded) {
   std::vector<std::optional<TunedKernel>> kernels;
   std::vector<const TunedKernel*> in;
@@ -204,7 +207,7 @@ KernelRow add_kernel(Page& page, std::vector<TunedStore>& stores, const Group& g
   return row;
 }
 
-/// One line of what is not in the page.
+/// Returns one line about the damaged rows, which are not in the page.
 std::string left_out(const TunedStore& store) {
   constexpr std::size_t most = 5;
   const std::vector<std::string>& rows = store.damaged();
@@ -225,7 +228,7 @@ constexpr const char* legend =
 }  // namespace
 
 Page tuning_page(std::vector<TunedStore>& stores) {
-  constexpr std::size_t most_unfolded = 8;  // more make a page too long to find anything
+  constexpr std::size_t most_unfolded = 8;  // more unfolded kernels make the page too long to find anything
   const std::vector<Group> groups = group(stores);
   Page kernels("");
   std::vector<KernelRow> rows;

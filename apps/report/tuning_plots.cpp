@@ -18,14 +18,14 @@
 namespace deplo::apps::report {
 namespace {
 
-constexpr std::size_t longest_library = 20;                            // letters: library names are words
-constexpr std::size_t failed_series = 5;                               // vermillion
+constexpr std::size_t longest_library = 20;                            // letters; longer names of libraries are cut
+constexpr std::size_t failed_series = 5;                               // the colour vermillion
 constexpr const char* time_title = "time of the kernel, as screened";  // plots of trials have times of one stage
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Trials of the search in order: the position of each on an axis, its time, and the best time so far.
 struct Course {
-  std::vector<double> x, us;            // of the valid ones
+  std::vector<double> x, us;            // of the valid trials
   std::vector<double> best_x, best_us;  // where the best time changed
   std::vector<double> failed_x;
   double end = 0;
@@ -55,12 +55,12 @@ Course course(const TunedKernel& kernel, bool over_time) {
 
 using Kernels = std::vector<const TunedKernel*>;
 
-/// The axis from the fastest to the slowest time of all trials; nullopt if there are no times.
+/// Returns the axis from the fastest to the slowest time of all trials; nullopt if there are no times.
 std::optional<Axis> time_axis(const Kernels& kernels) {
   double low = infinity, high = 0;
   for (const TunedKernel* kernel : kernels) {
     if (kernel == nullptr) continue;
-    if (!kernel->summary.objective.empty()) return std::nullopt;  // no times
+    if (!kernel->summary.objective.empty()) return std::nullopt;  // other objectives have no times
     for (const ReportTrial& trial : kernel->trials)
       if (trial.ok() && !trial.confirmed) {
         low = std::min(low, trial.us);
@@ -71,7 +71,7 @@ std::optional<Axis> time_axis(const Kernels& kernels) {
   return around(time_title, low, high, true, Unit::microseconds);
 }
 
-/// The axis from the first to the last of the best times. Slower trials do not stretch it.
+/// Returns the axis from the first to the last of the best times. Slower trials do not stretch it.
 Axis best_axis(const std::vector<Course>& courses) {
   double low = infinity, high = 0;
   for (const Course& each : courses)
@@ -104,7 +104,7 @@ Figure convergence(const Kernels& kernels, const std::vector<std::string>& store
   return chart.figure();
 }
 
-/// Shares of the valid trials in `bins` equal parts of the logarithmic axis.
+/// Returns the shares of the valid trials in `bins` equal parts of the logarithmic axis.
 std::vector<double> histogram(const TunedKernel& kernel, const Axis& axis, std::size_t bins) {
   std::vector<double> shares(bins, 0);
   double count = 0;
@@ -122,7 +122,8 @@ struct Mark {
   std::string what;
 };
 
-/// The best schedule. For a single store also the untuned schedule, and the fastest library if it is within the axis.
+/// Returns marks of the best schedule and, for a single store, of the untuned schedule, and of the fastest library if
+/// it is within the axis.
 std::vector<Mark> marks_of(const Kernels& kernels, const Axis& us) {
   std::vector<Mark> marks;
   for (std::size_t i = 0; i < kernels.size(); ++i)
@@ -163,7 +164,7 @@ Figure distribution(const Kernels& kernels, Axis us) {
   return chart.figure();
 }
 
-constexpr double least_share = 0.01, least_pair_share = 0.05;  // smaller shares of some hundred trials are chance
+constexpr double least_share = 0.01, least_pair_share = 0.05;  // smaller shares of some hundred trials may be chance
 
 /// Adds a caution below shares that rest on few trials. A knob of five values that has no effect gets a share of more
 /// than 30 % in one of twenty samples of 20 trials, and of 11 % in one of twenty samples of 50 trials (4,000 samples of
@@ -178,7 +179,8 @@ void caution(Figure& figure, const Kernels& kernels) {
         fmt::format("Caution: only {} valid trials, fewer than {}. Much of this may be chance.", fewest, enough));
 }
 
-/// Shares per store of each knob, and of the pairs whose share exceeds those of their knobs.
+/// The shares of each knob, per store, and those of each pair of knobs that explains more together than its knobs
+/// alone.
 using Shares = std::map<std::string, std::vector<double>>;
 
 Shares shares_of(const Kernels& kernels) {
@@ -209,7 +211,7 @@ void add_importance(std::vector<Figure>& figures, const Kernels& kernels) {
     bool named = false;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       const double own = shares.at(name)[i];
-      if (own <= 0) continue;  // of one store only
+      if (own <= 0) continue;  // the store does not have it
       rows.push_back({named ? "" : name, own, 0, 0, i, print(own, Unit::percent)});
       named = true;
     }
@@ -220,8 +222,8 @@ void add_importance(std::vector<Figure>& figures, const Kernels& kernels) {
   caution(figures.back(), kernels);
 }
 
-/// Adds the values of the knobs that matter most, in that order. Knobs with many values show those that were tried
-/// most.
+/// Adds a figure with the values of the knobs that matter most, in that order. Of a knob with many values, it shows
+/// those that were tried most.
 void add_values(std::vector<Figure>& figures, const TunedKernel& kernel, std::size_t series,
                 const std::string& suffix) {
   constexpr std::size_t most_knobs = 3, most_values = 8;

@@ -36,17 +36,17 @@ std::vector<TunedStore::Entry> read_entries(Database& database, const std::strin
 }
 
 std::string cut_line(std::string_view text) {
-  constexpr std::size_t longest = 160;  // of what is wrong with a row, which may quote all of it
+  constexpr std::size_t longest = 160;  // letters; a message about a row may quote all of the row
   return cut(text, longest);
 }
 
-// The store takes any number, also from other programs: what is no time of a kernel, between a femtosecond and a year,
-// would leave no room for the others on an axis.
+// Throws Error for a number that is no time of a kernel, between a femtosecond and a year. The store accepts any
+// number, also from other programs. Such a number would leave no room for the others on an axis.
 void require_time(double us) {
   if (!(us > 1e-9 && us < 3e13)) throw Error(fmt::format("expected a time, found {} µs", us));
 }
 
-/// Throws Error where it is no row of a tuner.
+/// Reads a trial. Throws Error if a tuner cannot have written the row.
 ReportTrial trial_of(const Statement& row) {
   ReportTrial trial;
   trial.id = row.integer(0);
@@ -65,7 +65,7 @@ ReportTrial trial_of(const Statement& row) {
   return trial;
 }
 
-/// "fp32 1024, LDS.128 64": what is in the hot loop, the most frequent first.
+/// Returns the classes of instructions in the hot loop, the most frequent first: "fp32 1024, LDS.128 64".
 std::string print_classes(Database& database, const std::string& classes) {
   Statement rows(database, "SELECT key, value FROM json_each(?) ORDER BY value DESC, key");
   rows.bind(1, std::string_view(classes));
@@ -74,8 +74,8 @@ std::string print_classes(Database& database, const std::string& classes) {
   return cut_line(join(words, ", "));
 }
 
-/// Knobs and pairs of the protocol that most valid trials have; not of guesses of less effort, which have protocols of
-/// their own, under which every valid time is `stopped`.
+/// Computes the effects of knobs and pairs from the protocol that most valid trials have. Protocols of low-effort
+/// estimates are left out; every valid time under them is `stopped`.
 void add_effects(const std::string& place, const std::map<std::string, std::vector<const ReportTrial*>>& protocols,
                  TunedKernel& kernel) {
   constexpr std::size_t most_pairs = 3;
@@ -126,7 +126,7 @@ StageTimes TunedKernel::times_of(std::string_view trail) const {
 TunedStore::TunedStore(const std::string& file, const std::string& name) : file_(file) {
   if (!std::filesystem::exists(file)) throw Error(file + ": expected a store or a comparison, found no such file");
   database_ = measure::open_to_read(file);
-  database_->execute("BEGIN");  // one moment for all reads
+  database_->execute("BEGIN");  // all reads see the same moment
   entries_ = read_entries(*database_, name);
   if (entries_.empty())
     throw Error(fmt::format("{}: expected a store with trials{}, found none", file,
@@ -163,8 +163,8 @@ TunedKernel TunedStore::read(const Entry& entry) {
   return kernel;
 }
 
-// A trial took the time since the one before it in its run, of whatever kernel, or since the run's start. Clocks that
-// are set back give no negative times.
+// A trial took the time since the previous trial of its run, of whatever kernel, or since the run's start. If the clock
+// was set back, that time is 0, not negative.
 void TunedStore::read_trials(const Entry& entry, TunedKernel& kernel) {
   Statement rows(*database_,
                  "SELECT t.id, t.trail, t.status, t.median_us, t.stage = 'confirm', t.stopped, t.protocol, "
@@ -200,7 +200,7 @@ void TunedStore::read_trials(const Entry& entry, TunedKernel& kernel) {
   for (std::size_t i = 0; i < protocols.size(); ++i) of_protocol[protocols[i]].push_back(&kernel.trials[i]);
   try {
     add_effects(file_, of_protocol, kernel);
-  } catch (const Error& error) {  // more knobs or values than records hold
+  } catch (const Error& error) {  // more knobs or values than search::Records can hold
     damaged_.push_back(fmt::format("knobs of {}: {}", entry.name, cut_line(error.what())));
   }
 }
@@ -208,7 +208,7 @@ void TunedStore::read_trials(const Entry& entry, TunedKernel& kernel) {
 void TunedStore::read_best(const Entry& entry, TunedKernel& kernel) {
   for (const std::int64_t id : measure::upkeep::ranked_trials(*database_, entry.kernel, entry.device)) {
     const auto trial = std::ranges::lower_bound(kernel.trials, id, {}, &ReportTrial::id);
-    if (trial == kernel.trials.end() || trial->id != id) continue;  // damaged
+    if (trial == kernel.trials.end() || trial->id != id) continue;  // the trial is damaged
     kernel.best_trail = trial->trail;
     kernel.proof = trial->proof;
     kernel.fingerprint = trial->fingerprint;

@@ -1,5 +1,4 @@
-// The best trail as a schedule that a person reads: what each rule decided, beside the untuned compiler, and the Tile
-// IR.
+// Explains the best trail to a reader: what each rule decided, compared with the untuned schedule, and the Tile IR.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +29,7 @@ TunedKernel::Decision decision(const Choice& choice, const Trail& untuned, std::
   return {rule, knob, deplo::print(choice.value), value_in(untuned, choice.knob), options};
 }
 
-/// What the trail says by itself, where the rules cannot be asked.
+/// Fills the decisions from the trail alone, for a trail that the rules cannot replay.
 void explain_by_trail(TunedKernel& kernel, const Trail& untuned) {
   kernel.decisions.clear();
   for (const Choice& choice : parse_trail(kernel.best_trail)) kernel.decisions.push_back(decision(choice, untuned, 0));
@@ -58,7 +57,8 @@ void explain_by_rules(TunedKernel& kernel, const Origin& origin, const Trail& un
   kernel.schedule = print(lowering.program());
 }
 
-/// What a tuner measures first; of a store that older rules wrote theirs.
+/// Returns the schedule that a tuner measures first: the heuristic's. If it was not measured, because older rules wrote
+/// the store, returns the first trial's.
 Trail untuned_trail(const TunedKernel& kernel, const Origin& origin) {
   const Trail own = rules::heuristic(origin.loop, origin.target).trail();
   const StageTimes times = kernel.times_of(print(own));
@@ -73,13 +73,13 @@ void explain_schedule(TunedKernel& kernel) {
     kernel.unreadable = "Recorded by another program: these rules do not know its schedules.";
     return explain_by_trail(kernel, {});
   }
-  if (kernel.trials.empty()) return;  // all of them damaged
+  if (kernel.trials.empty()) return;  // all trials are damaged
   Trail untuned = parse_trail(kernel.trials.front().trail);
   try {
     const Origin origin = origin_of(kernel);
     untuned = untuned_trail(kernel, origin);
     if (!kernel.best_trail.empty()) explain_by_rules(kernel, origin, untuned);
-  } catch (const Error& error) {  // of another version, or for another target than the device's
+  } catch (const Error& error) {  // the trail is of another version, or for another target than the device's
     kernel.unreadable = fmt::format("The rules of this program cannot replay it: {}.", error.what());
     explain_by_trail(kernel, untuned);
   }
