@@ -26,7 +26,7 @@ struct Line {
   measure::BaselineRecord baseline;
 };
 
-/// The one kernel that an expression becomes, each expression once; nullopt where it becomes several.
+/// Returns the kernel that an expression becomes; nullopt if it becomes several. Each expression is lowered only once.
 class Kernels {
  public:
   const std::optional<ir::Program>& of(const std::string& expression) {
@@ -44,7 +44,7 @@ class Kernels {
   std::map<std::string, std::optional<ir::Program>> known_;
 };
 
-/// Where deplo's own dates end in "Z", Python's end in "+00:00".
+/// Returns the date with "Z" at its end, like deplo's own dates. Python's dates end in "+00:00".
 std::string utc(std::string date) {
   if (date.ends_with("+00:00")) date.replace(date.size() - 6, 6, "Z");
   return date;
@@ -124,13 +124,13 @@ bool is_baselines(const std::string& file) {
   if (!file.ends_with(".jsonl")) return false;
   std::ifstream stream(file);
   std::string line;
-  if (!std::getline(stream, line)) return true;  // reading it says what is wrong
+  if (!std::getline(stream, line)) return true;  // reading the file will report the error
   return line.find("\"library\"") != std::string::npos || line.find("\"expression\"") != std::string::npos;
 }
 
 ImportedBaselines import_baselines(const std::string& file, const std::string& path) {
   ImportedBaselines result;
-  const std::vector<Line> lines = read(file, result);  // before the store is touched
+  const std::vector<Line> lines = read(file, result);  // all lines are read before the store is touched
   measure::Store store = measure::Store::open(path);
   std::map<std::int64_t, std::int64_t> runs;  // by device
   std::set<std::int64_t> kernels;

@@ -11,11 +11,11 @@ struct ImportedBaselines {
   std::size_t several = 0;  // lines left out because their expression becomes several kernels without a time of each
 };
 
-/// Is it a file of torch_suite.py, and no recorded space? Its first line tells.
+/// Returns true for a file of torch_suite.py, as opposed to a recorded space. The file's name and first line tell.
 bool is_baselines(const std::string& file);
 
 /// Imports the lines of experiments/baselines/torch_suite.py (docs/measurement.md names the fields). The kernel of a
-/// line is the one that its expression becomes. Throws Error `file:line: …`; nothing is stored then.
+/// line is the one that its expression becomes. Throws Error `file:line: …`, and then stores nothing.
 ImportedBaselines import_baselines(const std::string& file, const std::string& store);
 
 }  // namespace deplo::apps

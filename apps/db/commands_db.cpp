@@ -40,7 +40,7 @@ struct ExportFlags {
   std::string store = engine::default_store(), format = "kernel-tuner", kernel, device, output, pack;
 };
 
-/// What was imported, in a line.
+/// Imports a space, and returns a line about it.
 std::string import_space(const search::Records& records, const std::string& store) {
   const auto is_valid = [](const search::Record& record) { return record.outcome.ok(); };
   const auto valid = std::ranges::count_if(records.records, is_valid);
@@ -69,7 +69,7 @@ std::string import_pack(const std::string& file, const std::string& store) {
                      added == 0 ? "nothing is new" : fmt::format("{} {} new", added, added == 1 ? "is" : "are"));
 }
 
-/// The lines about what was imported. All spaces are read before the first is stored.
+/// Imports the files, and returns lines about them. All spaces are read before the first one is stored.
 std::string import_files(search::SpaceFiles& files, const search::Reading& reading, const std::string& store) {
   const bool told = reading.columns != search::Columns{} || reading.objective;
   std::vector<std::string> packs, baselines;
@@ -124,8 +124,8 @@ struct NamedSpace {
   engine::StoredSpace space;
 };
 
-/// The name of a kernel, and behind it what differs between its spaces: the problem size, the objective, and the
-/// beginning of the key. "gemm [1024,1] GFLOP/s, higher is better 49a0ae9e"
+/// Names each space by its kernel, followed by what differs between the kernel's spaces: the problem size, the
+/// objective, and the beginning of the key. Example: "gemm [1024,1] GFLOP/s, higher is better 49a0ae9e".
 std::vector<NamedSpace> with_names(std::vector<engine::StoredSpace> spaces) {
   std::vector<NamedSpace> named;
   for (engine::StoredSpace& space : spaces) named.push_back({space.records.kernel, std::move(space)});
@@ -146,8 +146,8 @@ std::vector<NamedSpace> with_names(std::vector<engine::StoredSpace> spaces) {
   return named;
 }
 
-/// Removes the spaces of a kernel on a device that were also measured later, with another reference, inputs or
-/// protocol.
+/// Removes each space for which a later search measured the same kernel on the same device, with another reference,
+/// inputs or protocol.
 void keep_latest(std::vector<NamedSpace>& spaces) {
   Progress progress(stderr);
   const auto is_older = [&](const NamedSpace& named) {
@@ -276,7 +276,7 @@ void add_db(Command command, int& exit_code) {
   add_db_writers(command, exit_code);
   add_import(command.add("import"), exit_code);
   add_export(command.add("export"), exit_code);
-  command.one_at_most();  // a store may be called `best`
+  command.one_at_most();  // not a second subcommand, because a store may be called `best`
 }
 
 }  // namespace deplo::apps

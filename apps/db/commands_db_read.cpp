@@ -79,7 +79,7 @@ void run_info(const ReadFlags& flags) {
   print_result(text);
 }
 
-/// What there is in place of a valid trial.
+/// Returns a message that says what the store has instead of a valid trial.
 std::string nothing_valid(measure::sqlite::Database& database, const measure::upkeep::Filter& filter) {
   const measure::sqlite::Rows kernels = measure::upkeep::kernel_summaries(database, filter);
   std::int64_t trials = 0;
@@ -95,7 +95,7 @@ std::string nothing_valid(measure::sqlite::Database& database, const measure::up
 
 using Fronts = std::span<const std::optional<measure::Front>>;
 
-/// The best schedules, and the front of each kernel that was searched with several objectives.
+/// Returns the table of the best schedules, and the front of each kernel that was searched with several objectives.
 std::string table_of(const measure::sqlite::Rows& best, Fronts fronts) {
   const std::size_t width = terminal_width(STDOUT_FILENO);
   std::string text = print_rows(best, width);
@@ -164,7 +164,7 @@ Reader add_reader(Command db, const char* name, const char* help, const char* ex
   return reader;
 }
 
-/// "M=8..512 N=64"
+/// Returns the sizes for which the rule was made: "M=8..512 N=64".
 std::string sizes_of(const engine::DispatchRule& rule) {
   std::string text;
   for (const auto& [name, columns, least, most] : rule.extents)
@@ -173,7 +173,7 @@ std::string sizes_of(const engine::DispatchRule& rule) {
   return text;
 }
 
-/// A row for each kept schedule of each family.
+/// Prints a row for each kept schedule of each family.
 void run_families(const ReadFlags& flags) {
   measure::sqlite::Rows rows{
       {"family", "device", "goal", "loss_percent", "sizes", "state", "schedule", "when", "trail"}, {}};
@@ -192,7 +192,7 @@ void run_families(const ReadFlags& flags) {
   print_answer(rows, flags.json, "no families of shapes: `deplo tune --shapes` makes them", spare);
 }
 
-/// A row for each knob or, of one knob, for each kernel.
+/// Prints a row for each knob or, if --knob names one, for each kernel.
 void run_heuristics(const ReadFlags& flags) {
   const std::string file = flags.store.existing_file();
   std::vector<engine::FirstOption> options = engine::first_options(file, flags.filter.kernel);

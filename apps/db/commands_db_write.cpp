@@ -27,7 +27,7 @@ struct MergeFlags {
   bool json = false;
 };
 
-/// What a pack has, and what is in the other files, of which it gets the best schedules.
+/// Writes a pack with the best schedules of the sources, and of the pack itself if it exists.
 void merge_into_pack(const std::string& pack, std::vector<std::string> sources) {
   if (measure::is_pack(pack)) sources.insert(sources.begin(), pack);
   const measure::WorkFolder folder;
@@ -53,7 +53,7 @@ void run_merge(const MergeFlags& flags) {
                 (flags.stores.empty() ? std::string("none") : "only " + flags.stores[0]) + "; see --help");
   const std::string& into = flags.stores.front();
   const std::vector<std::string> sources(flags.stores.begin() + 1, flags.stores.end());
-  for (const std::string& from : sources) measure::open_read_only(from);  // before anything is written
+  for (const std::string& from : sources) measure::open_read_only(from);  // throws before anything is written
   if (names_pack(into)) return merge_into_pack(into, sources);
   engine::make_default_folder(into);
   measure::sqlite::Rows rows{{"from", "table", "rows", "added"}, {}};
@@ -87,7 +87,7 @@ struct InstructionFlags {
   bool all = false, json = false;
 };
 
-/// Why figures are missing; "" where none are.
+/// Returns the reasons why figures are missing; "" if none is missing.
 std::string what_is_missing(const engine::MachineCodeCounts& counts) {
   std::string text;
   if (counts.other_compiler > 0)
@@ -102,7 +102,8 @@ int run_instructions(const InstructionFlags& flags) {
   using measure::upkeep::Chosen;
   const Chosen chosen = flags.all ? Chosen::all : Chosen::best;
   const std::string file = flags.store.existing_file();
-  measure::open_read_only(file);  // of the current version; one that does not exist is not made
+  // throws for a store of another version, and for one that does not exist, which is then not created
+  measure::open_read_only(file);
   const auto store = measure::open_database(file);
   catch_interrupts();
   Progress progress(stderr, flags.json);

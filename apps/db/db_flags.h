@@ -13,16 +13,16 @@ namespace deplo::apps {
 /// The store that a command uses: its argument, or --store, or the user's own.
 struct StoreChoice {
   std::string argument, option;
-  /// Throws Error if both are given.
+  /// Returns the store's file. Throws Error if both the argument and --store are given.
   std::string file() const;
-  /// The same for a store that must exist.
+  /// The same, but throws Error if no store is named and the user's own does not exist.
   std::string existing_file() const;
 };
 void add_store(Command command, StoreChoice& store);
 void add_json(Command command, bool& json);
-/// --kernel.
+/// Adds --kernel.
 void add_kernel_filter(Command command, measure::upkeep::Filter& filter);
-/// --kernel, --device, --limit; --status if `status`.
+/// Adds --kernel, --device and --limit, and --status if `status`.
 void add_filter(Command command, measure::upkeep::Filter& filter, bool status);
 
 /// Prints the rows to standard output, as a table for this terminal or as JSON. Prints `none` if there are no rows.
@@ -30,9 +30,9 @@ void add_filter(Command command, measure::upkeep::Filter& filter, bool status);
 void print_answer(const measure::sqlite::Rows&, bool json, const std::string& none,
                   std::span<const std::string_view> spare = {});
 
-/// info, best, trials, kernels, failures, families, heuristics, diff, sql, check.
+/// Adds info, best, trials, kernels, failures, families, heuristics, diff, sql and check.
 void add_db_readers(Command db, int& exit_code);
-/// merge, prune, instructions.
+/// Adds merge, prune and instructions.
 void add_db_writers(Command db, int& exit_code);
 
 }  // namespace deplo::apps

@@ -22,7 +22,7 @@ void run_compile(const CompileOptions& options, const std::string& output) {
   if (!output.empty())
     write_file(output, text);
   else if (options.level == "cubin")
-    print_bytes(text);  // machine code
+    print_bytes(text);  // machine code is not text
   else
     print_result(text);
 }
@@ -82,7 +82,7 @@ void add_outputs(Command command, CompileOptions& options, std::string& output) 
 }
 
 void relate_flags(Command command) {
-  // Each prints something else.
+  // These flags exclude each other, because each of them prints something else.
   command.excludes("--smem", {"--ir", "--summary", "--prove", "--resources", "--instructions"});
   command.excludes("--prove", {"--summary", "--resources", "--instructions"});
   command.excludes("--resources", {"--ir", "--summary", "--instructions"});

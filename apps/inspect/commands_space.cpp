@@ -38,7 +38,7 @@ int run_space(SpaceFlags flags) {
   flags.options.restrictions =
       joined(engine::load_restrictions(restrict_flags.set.empty() ? "none" : restrict_flags.set, "--restrict"),
              restrict_flags.own);
-  engine::KernelCase any;  // no kernel file's
+  engine::KernelCase any;  // stands for a kernel that is not from a kernel file
   any.restrictions = restrict_flags.own;
   engine::check_parameters({any});
   load_target(flags.options.target);

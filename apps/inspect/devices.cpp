@@ -18,7 +18,7 @@
 namespace deplo::apps {
 namespace {
 
-constexpr std::size_t indent = 13;  // columns: of what stands beside a name
+constexpr std::size_t indent = 13;  // columns; where the text after a name begins
 
 std::string limits(const measure::DeviceInfo& info) {
   std::string text = counted(info.units, "unit");
@@ -31,12 +31,13 @@ std::string limits(const measure::DeviceInfo& info) {
 }
 
 struct Measured {
-  rules::Ceilings best;  // of six times: on a busy machine each says less than the device can do, and none the same
-  double least = 1;      // of the best: how low the lowest was
+  // The best of six measurements. On a busy machine, each of them is lower than what the device can do, and all differ.
+  rules::Ceilings best;
+  double least = 1;  // the lowest measurement as a share of the best
   bool known() const { return best.gb_s() != 0 || best.fp32_gflop_s != 0; }
-  bool reliable() const { return 1 - least <= 0.1; }  // of a machine at rest the repeats differ by a few per cent
+  bool reliable() const { return 1 - least <= 0.1; }  // on an idle machine, repeats differ by a few per cent
 };
-constexpr int repeats = 5;  // after the first
+constexpr int repeats = 5;  // measurements after the first one
 
 Measured measure_ceilings(std::string_view name) {
   const auto device = measure::open_device(name);
@@ -65,7 +66,7 @@ std::string ceilings(std::string_view name) {
   return text;
 }
 
-/// Why no device of this kind can be opened, in one line.
+/// Returns the reason why no device of this kind can be opened, in one line; "" if one can.
 std::string missing(std::string_view backend) {
   try {
     measure::open_device(backend);
@@ -75,7 +76,7 @@ std::string missing(std::string_view backend) {
   return "";
 }
 
-/// The kinds without a device, each with the reason.
+/// Returns the kinds of devices of which there is none, each with the reason.
 std::vector<std::pair<std::string_view, std::string>> unusable(
     const std::vector<std::pair<std::string, measure::DeviceInfo>>& devices) {
   std::vector<std::pair<std::string_view, std::string>> kinds;

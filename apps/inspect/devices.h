@@ -5,8 +5,8 @@
 
 namespace deplo::apps {
 
-/// `measure`: also measure the ceilings of each device, with deplo's own kernels, for about half a second. `width`: of
-/// the window, in columns; 0: no limit.
+/// Both functions return the list. `measure`: also measure the ceilings of each device, with deplo's own kernels, for
+/// about half a second. `width`: the window's width in columns; 0: no limit.
 std::string devices_text(bool measure, std::size_t width);
 std::string devices_json(bool measure);
 

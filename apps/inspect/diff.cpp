@@ -23,7 +23,7 @@ std::vector<std::string_view> split(std::string_view text) {
   return lines;
 }
 
-// By the longest common subsequence; programs have some hundred lines, so the quadratic table is small.
+// Aligns lines by their longest common subsequence. Programs have some hundred lines, so the quadratic table is small.
 std::vector<Line> align(const std::vector<std::string_view>& a, const std::vector<std::string_view>& b) {
   std::vector<std::vector<int>> common(a.size() + 1, std::vector<int>(b.size() + 1));
   for (std::size_t i = a.size(); i-- > 0;)

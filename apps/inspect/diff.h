@@ -5,7 +5,7 @@
 
 namespace deplo::apps {
 
-/// Hunks with three lines of context; "" if the texts are equal.
+/// Returns hunks with three lines of context; "" if the texts are equal.
 std::string unified_diff(std::string_view before, std::string_view after);
 
 }  // namespace deplo::apps

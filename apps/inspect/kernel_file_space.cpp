@@ -17,7 +17,7 @@ namespace {
 using engine::foreign::Parameter;
 using engine::foreign::ParameterSpace;
 
-/// The default first.
+/// Returns the parameter's values, the default first.
 std::vector<Value> values_of(const Parameter& parameter) {
   std::vector<Value> values;
   for (const auto& value : parameter.values) values.push_back(engine::foreign::value_of(value));

@@ -1,4 +1,4 @@
-// `deplo space --space FILE`: the configurations of a kernel in a file of its user.
+// `deplo space --space FILE`: the configurations of a user's own kernel.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace deplo::apps {
 
-/// The numbers of legal and of all configurations, and each parameter with its values, the default first.
+/// Returns the numbers of legal and of all configurations, and each parameter with its values, the default first.
 std::string print_configurations(const engine::foreign::KernelFile&);
 std::string print_configurations_json(const engine::foreign::KernelFile&);
-/// `count` distinct random legal configurations, or all if there are fewer, one per line.
+/// Returns `count` distinct random legal configurations, or all if there are fewer, one per line.
 std::string sample_configurations(const engine::foreign::KernelFile&, std::size_t count, std::uint64_t seed);
 
 }  // namespace deplo::apps

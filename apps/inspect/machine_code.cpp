@@ -22,7 +22,8 @@ T built(Result<T> result, const std::string& place) {
   return std::move(result.value());
 }
 
-/// "fp32 1024, LDS.128 64, …": the most frequent first. Of what has no class, the names.
+/// Returns the classes of instructions, the most frequent first, and the names of instructions without a class: "fp32
+/// 1024, LDS.128 64, …".
 std::string by_class(const measure::cuda::sass::InstructionMix& mix) {
   using measure::cuda::sass::Kind;
   std::vector<std::pair<Kind, std::int64_t>> kinds(mix.kinds.begin(), mix.kinds.end());
@@ -38,7 +39,7 @@ std::string notes_of(const std::string& kernel, const measure::Resources& resour
   return resources.compiler_notes.empty() ? "" : fmt::format("{}: ptxas: {}\n", kernel, resources.compiler_notes);
 }
 
-/// With the options of a user's own kernel.
+/// Returns the compiler's options: the defaults and, for a user's own kernel, the options of its launch.
 measure::cuda::CompileOptions options_of(const measure::KernelCode& code) {
   measure::cuda::CompileOptions options;
   if (code.launch) options.more = code.launch->options;

@@ -20,9 +20,9 @@ std::string machine_code(const measure::KernelCode&, const Target&, const std::s
 class ResourceTable {
  public:
   explicit ResourceTable(Target target) : target_(std::move(target)) {}
-  /// Compiles it. Throws as machine_code() does.
+  /// Compiles the kernel and adds a row for it. Throws as machine_code() does.
   void add(const std::string& name, const measure::KernelCode&);
-  /// For a window of that many columns; 0: no limit.
+  /// Returns the table for a window of that many columns; 0: no limit.
   std::string print(std::size_t width) const;
 
  private:
@@ -31,15 +31,16 @@ class ResourceTable {
   std::string notes_;  // the compiler's messages, one per line
 };
 
-/// Two tables of instructions by class, for each kernel's whole code and for its loops, followed by such messages.
+/// Two tables of instructions by class, for each kernel's whole code and for its loops, followed by the compiler's
+/// messages about lost performance.
 class InstructionTable {
  public:
   explicit InstructionTable(Target target) : target_(std::move(target)) {}
-  /// Compiles and disassembles it. Throws as machine_code() does.
+  /// Compiles and disassembles the kernel, and adds its rows. Throws as machine_code() does.
   void add(const std::string& name, const measure::KernelCode&);
-  /// The same for another compiler's cubin. Throws Error(environment) if it cannot be disassembled.
+  /// Disassembles another compiler's cubin, and adds its rows. Throws Error(environment) if it cannot be disassembled.
   void add_cubin(const std::string& name, const std::string& cubin, const std::string& entry);
-  /// For a window of that many columns; 0: no limit.
+  /// Returns the tables for a window of that many columns; 0: no limit.
   std::string print(std::size_t width) const;
 
  private:

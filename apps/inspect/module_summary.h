@@ -7,8 +7,8 @@
 
 namespace deplo::apps {
 
-/// One line per kernel: number, name, shape of the output, GFLOP, MB, FLOP/byte, what it reads, and `as N` if it equals
-/// kernel N; then the totals. `width`: of the window, in columns; 0: no limit.
+/// Returns one line per kernel: number, name, shape of the output, GFLOP, MB, FLOP/byte, what it reads, and `as N` if
+/// it equals kernel N; then the totals. `width`: the window's width in columns; 0: no limit.
 std::string print_summary(const ir::Module&, std::size_t width);
 
 }  // namespace deplo::apps

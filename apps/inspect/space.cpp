@@ -24,7 +24,7 @@ std::string source_digest(const engine::CandidateSpace& space, const search::Pos
   return digest(fmt::format("{} {}\n{}", source.blocks, source.threads, source.text));
 }
 
-/// The kernel must outlive it.
+/// Returns the space of a kernel, which must outlive it.
 std::unique_ptr<engine::CandidateSpace> space_of(const engine::LoadedKernel& kernel, const Target& target,
                                                  const SpaceOptions& options) {
   return engine::candidate_space(kernel.loop, kernel.opaque.get(), target, options.restrictions);
@@ -37,7 +37,7 @@ RuleSkips ranked(std::string_view rule, const std::map<std::string, std::size_t>
   return skips;
 }
 
-/// What is learnt from one path after another.
+/// Gathers statistics from one path after another.
 class Explorer {
  public:
   Explorer(const engine::LoadedKernel& kernel, const Target& target, const SpaceOptions& options)
@@ -47,7 +47,7 @@ class Explorer {
   Path random_path() { return search::random_path(*space_, rng_); }
   std::size_t candidates() const { return candidates_.size(); }
 
-  /// `closely`: also to source text, which costs some milliseconds.
+  /// Adds a path. `closely`: also lower its candidate to source text, which takes some milliseconds.
   void add(const Path& path, bool closely) {
     levels_.add(path);
     const bool fresh = candidates_.insert(digest(print(path.leaf->trail()))).second;
@@ -72,7 +72,7 @@ class Explorer {
   }
 
  private:
-  // The path is walked once more: a place in the middle of the tree does not know what was skipped above it.
+  // Walks the path again, because a position in the middle of the tree does not know which rules were skipped above it.
   void count_skips(const Trail& trail) {
     const auto count = [&](const rules::Lowering::Step& step) {
       if (!step.skipped.empty()) ++skips_[step.rule.name][step.skipped];
@@ -80,7 +80,8 @@ class Explorer {
     CHECK(rules::follow(rules::Lowering(kernel_.loop, target_, count), trail, rules::TrailIs::whole).ok());
   }
 
-  // Two candidates that are one kernel seldom come up in one sample of a large space; neighbours tell.
+  // Compares the candidate with a random sibling. A sample of a large space seldom has two candidates that give the
+  // same kernel, but siblings often do.
   void compare_sibling(const Path& path, const std::string& kernel) {
     const search::Sibling sibling = search::random_sibling(*space_, path, rng_);
     if (!sibling.leaf) return;
@@ -104,14 +105,14 @@ class Explorer {
   std::unique_ptr<engine::CandidateSpace> space_;
   Rng rng_;
   search::Levels levels_;
-  std::size_t examined_ = 0, compared_ = 0;     // paths that were looked at closely; distinct candidates among them
-  std::set<std::string> candidates_, kernels_;  // digests
+  std::size_t examined_ = 0, compared_ = 0;  // number of paths that were examined closely; distinct candidates on them
+  std::set<std::string> candidates_, kernels_;                            // digests
   std::map<std::string, std::size_t> changed_, unchanged_;                // by knob
   std::map<std::string_view, std::map<std::string, std::size_t>> skips_;  // rule → reason → paths
 };
 
 void draw(Explorer& explorer, const SpaceOptions& options, Progress& progress, SpaceReport& report) {
-  constexpr std::size_t closely = 250;  // paths: shares within some 3%, in about a second
+  constexpr std::size_t closely = 250;  // paths; their shares are exact to about 3%, and they take about a second
   std::vector<double> weights;
   while (weights.size() < options.paths && !interrupted()) {
     const Path path = explorer.random_path();
@@ -123,9 +124,9 @@ void draw(Explorer& explorer, const SpaceOptions& options, Progress& progress, S
   if (!weights.empty()) report.leaves = search::estimate_leaves(weights, explorer.candidates());
 }
 
-/// Refuses a space beyond the limit before it is walked, where a few paths can tell.
+/// Throws Error if a few random paths show that the space is larger than the limit, before it is walked.
 void check_limit(Explorer& explorer, std::size_t limit) {
-  constexpr std::size_t paths = 200;  // a fraction of a second
+  constexpr std::size_t paths = 200;  // they take a fraction of a second
   std::vector<double> weights;
   while (weights.size() < paths && !interrupted()) weights.push_back(weight(explorer.random_path()));
   if (weights.empty()) return;
@@ -208,7 +209,7 @@ std::string sample(const SpaceOptions& options, const std::vector<engine::Loaded
     const auto space = space_of(kernel, target, options);
     Rng rng(options.seed);
     std::set<std::string> drawn;
-    // A space that is smaller than the sample shows by nothing new.
+    // Stops after many draws in a row that give no new trail, because the space may be smaller than the sample.
     for (std::size_t stale = 0; drawn.size() < options.sample && stale < 100 + options.sample && !interrupted();) {
       const std::string trail = print(search::random_path(*space, rng).leaf->trail());
       const bool fresh = drawn.insert(trail).second;

@@ -28,45 +28,47 @@ struct SpaceOptions {
 /// One level of the tree.
 struct SpaceLevel {
   search::Level level;
-  std::vector<Value> heuristic;            // the options on the heuristic's path; empty: that path has no such level
-  std::size_t changed = 0, unchanged = 0;  // candidates for which another choice here gave another or the same kernel
+  std::vector<Value> heuristic;  // the options on the heuristic's path; empty: that path has no such level
+  // The candidates for which another choice at this level gave another kernel, and those for which it gave the same
+  // kernel.
+  std::size_t changed = 0, unchanged = 0;
 };
 
 /// How often a rule was skipped, and why.
 struct RuleSkips {
   std::string rule;
-  std::size_t paths = 0;                                     // the number of paths on which it was skipped
-  std::vector<std::pair<std::string, std::size_t>> reasons;  // with their numbers of paths, the most frequent first
+  std::size_t paths = 0;                                     // the number of paths on which the rule was skipped
+  std::vector<std::pair<std::string, std::size_t>> reasons;  // each with its number of paths, the most frequent first
 };
 
 struct SpaceReport {
-  std::string kernel;             // as a title
-  std::size_t number = 0;         // in its graph
+  std::string kernel;             // the kernel's title
+  std::size_t number = 0;         // the kernel's number in its graph
   std::optional<std::size_t> as;  // the kernel of the graph that it equals; then all members below are empty
   search::Estimate leaves;        // the number of candidates: estimated, or exact after an enumeration
   bool interrupted = false;       // not all paths were walked
   std::vector<SpaceLevel> levels;
-  std::size_t examined = 0;      // number of paths (the first ones) from which the members below were computed
-  std::size_t candidates = 0;    // distinct candidates among them
-  std::size_t kernels = 0;       // distinct sources to which they are lowered
+  std::size_t examined = 0;      // number of paths (the first ones) from which the next three members were computed
+  std::size_t candidates = 0;    // distinct candidates on these paths
+  std::size_t kernels = 0;       // distinct sources to which these candidates are lowered
   std::vector<RuleSkips> skips;  // in the order of the pipeline
 };
 
-/// The kernels that a graph becomes by other decisions of fusion than the heuristic's.
+/// A set of kernels that a graph may become by decisions of fusion.
 struct KernelSetReport {
   std::string changes;  // the decisions that are not the heuristic's; "": none
   std::size_t kernels = 0;
 };
-/// The first is the heuristic's. Empty if the source is not a graph, or if it has no decisions.
+/// Returns the sets of a graph, the heuristic's first. Empty if the source is not a graph, or if it has no decisions.
 std::vector<KernelSetReport> explore_graph(const SpaceOptions&);
 
 /// Returns a report for each kernel. Ends early after an interrupt (core/interrupt.h), with the results so far. Throws
 /// Error if a space exceeds the limit of an enumeration.
 std::vector<SpaceReport> explore(const SpaceOptions&, const std::vector<engine::LoadedKernel>&, Progress&);
-/// `options.sample` distinct random trails of each kernel (fewer if there are not as many), one per line.
+/// Returns `options.sample` distinct random trails of each kernel (fewer if there are not as many), one per line.
 std::string sample(const SpaceOptions&, const std::vector<engine::LoadedKernel>&);
 
-/// `width`: of the window, in columns; 0: no limit.
+/// Returns the report's tables. `width`: the window's width in columns; 0: no limit.
 std::string print_table(const SpaceOptions&, const std::vector<KernelSetReport>&, const std::vector<SpaceReport>&,
                         std::size_t width);
 std::string print_json(const SpaceOptions&, const std::vector<KernelSetReport>&, const std::vector<SpaceReport>&);

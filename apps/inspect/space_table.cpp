@@ -15,7 +15,7 @@ std::string percent(std::size_t part, std::size_t whole) {
   return part == 0 || part == whole ? fmt::format("{:.0f}%", share) : fmt::format("{:.1f}%", share);
 }
 
-/// "1234", "1.23e+06"
+/// Formats a count: "1234", "1.23e+06".
 std::string count(double value) { return value < 1e5 ? fmt::format("{:.0f}", value) : fmt::format("{:.2e}", value); }
 
 std::string list(const std::vector<Value>& values) {

@@ -11,7 +11,7 @@
 namespace deplo::apps {
 namespace {
 
-constexpr std::size_t names = 12;  // columns; the longest name has nine letters
+constexpr std::size_t names = 12;  // columns; the longest name has ten letters
 
 std::string strategy_entry(std::string_view name, std::string_view text, std::size_t width) {
   return wrap(fmt::format("{:<{}}{}", name, names, text), width, names) + "\n";

@@ -5,8 +5,8 @@
 
 namespace deplo::apps {
 
-/// All strategies, or the named one with its hyperparameters. Each throws Error for an unknown name. `width`: of the
-/// window, in columns; 0: no limit.
+/// Both functions return all strategies, or the named one with its hyperparameters, and throw Error for an unknown
+/// name. `width`: the window's width in columns; 0: no limit.
 std::string strategies_text(const std::string& name, bool verbose, std::size_t width);
 std::string strategies_json(const std::string& name);
 

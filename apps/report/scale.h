@@ -8,7 +8,7 @@ namespace deplo::apps::report {
 /// count: a number of things, so ticks are whole numbers. percent: a share of a whole, so no tick is above 100 %.
 enum class Unit { none, count, seconds, microseconds, percent };
 
-/// Formats a value: "20", "1.5 ms", "2 h", "35 %". It has three significant digits, or six if the unit is none or count.
+/// Formats a value with three significant digits (six if the unit is none or count): "20", "1.5 ms", "2 h", "35 %".
 std::string print(double value, Unit unit);
 /// Formats a factor: "1.83×", "12.3×", "123×", "1.2e+06×".
 std::string print_factor(double factor);
