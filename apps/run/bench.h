@@ -16,10 +16,10 @@
 
 namespace deplo::apps {
 
-struct BenchOptions : DeviceOptions {  // `tuned` not set: `store` if it exists, else the user's own
+struct BenchOptions : DeviceOptions {  // if `tuned` is not set: `store` if it exists, else the user's own
   engine::KernelSelection selection;
-  std::optional<std::string> config;          // an experiment, whose kernels are timed instead of `selection` …
-  engine::SourceOptions source_options = {};  // … and the options for its sources
+  std::optional<std::string> config;          // an experiment; its kernels are timed instead of `selection`
+  engine::SourceOptions source_options = {};  // options for the experiment's sources
   double seconds = 10;                        // time for the rounds of each kernel; the first round always runs
   std::optional<std::string> store;           // the store that receives the results
   bool in_process = false;                    // run kernels in this process, for a debugger
@@ -41,9 +41,10 @@ struct BenchBaseline {
   std::string library, version, precision;
   std::int64_t threads = 0;
   BenchTime time;
-  double ratio = 0;                 // median over the rounds of its time / deplo's time; above 1: deplo's is faster
+  double ratio = 0;  // median over the rounds of the baseline's time / deplo's time; above 1: deplo is faster
   measure::Interval interval = {};  // 95 % interval of that median
-  std::string date = {};  // "": timed now; else when the store's time was measured, and `ratio` is that of the medians
+  // "": timed now; else when the stored time was measured. `ratio` is then the ratio of the medians.
+  std::string date = {};
 };
 
 struct BenchKernel {
@@ -55,10 +56,11 @@ struct BenchKernel {
   std::string trail;
   BenchTime ours;
   double model_us = 0;  // the analytic model's time under the device's measured ceilings; 0: none
-  double bound_us = 0;  // of the work that no schedule can avoid under these ceilings, all bytes from memory; 0: none
+  // The time of the work that no schedule can avoid, under these ceilings and with all bytes from memory; 0: none.
+  double bound_us = 0;
   std::vector<BenchBaseline> baselines;
   std::string no_baseline;  // why there is no baseline, or why a possible one is missing
-  bool allow_tf32 = false;  // of the kernel
+  bool allow_tf32 = false;  // the kernel allows tf32
 };
 
 struct BenchReport {
@@ -74,10 +76,10 @@ struct BenchReport {
 /// there is no such device.
 BenchReport bench_kernels(const BenchOptions&, Progress&, const std::function<void(const BenchReport&)>& on_kernel);
 
-/// "45.2 µs (heuristic); oneDNN 1.135x": the time of deplo's kernel, and BenchBaseline::ratio of each baseline.
+/// Returns "45.2 µs (heuristic); oneDNN 1.135x": the time of deplo's kernel, and BenchBaseline::ratio of each baseline.
 std::string describe(const BenchKernel&);
 
-/// `width`: of the window, in columns; 0: no limit.
+/// Returns the table. `width`: the window's width in columns; 0: no limit.
 std::string print_table(const BenchReport&, std::size_t width);
 std::string print_json(const BenchReport&);
 

@@ -12,7 +12,7 @@
 
 namespace deplo::apps {
 
-/// For one run on one device. Every method throws like those of measure::Store.
+/// A store during one run on one device. Every method throws like those of measure::Store.
 class BenchStore {
  public:
   /// Creates the file if it does not exist.
@@ -25,7 +25,7 @@ class BenchStore {
   void add(const engine::Compiled&, std::int64_t changes, const measure::worker::Reply&);
   /// Adds the time of a library.
   void add(const BenchBaseline&, const Result<measure::Timing>&);
-  /// The stored baselines that are not in `now`: of other programs, or of another day.
+  /// Returns the stored baselines that are not in `now`: those of other programs, or of another day.
   std::vector<BenchBaseline> earlier(const std::vector<BenchBaseline>& now);
 
   rules::Ceilings known_ceilings() { return store_.ceilings(device_); }

@@ -60,11 +60,11 @@ void add_rows(const BenchKernel& k, std::size_t number, std::vector<Row>& rows) 
   }
 }
 
-/// Of a launch of each kernel.
+/// Sums over one launch of each kernel, in µs.
 struct Total {
-  double ours = 0, compared = 0, baseline = 0;  // all; those with a baseline; their fastest baselines
-  std::size_t kernels = 0;                      // with a baseline
-  double untuned = 0;                           // all, by the heuristic's schedule where another one was timed
+  double ours = 0, compared = 0, baseline = 0;  // of all kernels; of those with a baseline; of their fastest baselines
+  std::size_t kernels = 0;                      // number of kernels with a baseline
+  double untuned = 0;  // of all kernels, by the other schedule (the heuristic's, or B of --ab) if one was timed
 };
 
 Total total(const BenchReport& report) {
@@ -75,7 +75,7 @@ Total total(const BenchReport& report) {
     const auto untuned = std::ranges::find_if(k.baselines, own);
     sum.untuned += untuned == k.baselines.end() ? k.ours.median_us : untuned->time.median_us;
     double fastest = 0;
-    const auto equals = [&](const BenchBaseline& b) {  // of no less precision than ours
+    const auto equals = [&](const BenchBaseline& b) {  // true if it is at least as precise as ours
       return b.precision != own_precision && (b.precision != "tf32" || k.allow_tf32);
     };
     for (const BenchBaseline& b : k.baselines)
@@ -89,7 +89,7 @@ Total total(const BenchReport& report) {
   return sum;
 }
 
-/// Of what all kernels have in common: how often ours goes into each library's time.
+/// The geometric mean of a baseline's time / our time, over all kernels that have this baseline.
 struct Mean {
   std::string title;
   std::size_t kernels = 0;
@@ -189,7 +189,7 @@ std::string print_table(const BenchReport& report, std::size_t width) {
   for (std::size_t i = 0; i < report.kernels.size(); ++i)
     if (const BenchKernel& k = report.kernels[i]; k.first == i && !(k.note.empty() && k.from.empty()))
       text += fmt::format("{} {}: {}{}\n", i, k.name, k.from.empty() ? "" : "the schedule of " + k.from + " ", k.note);
-  for (std::size_t i = 0; i < report.kernels.size(); ++i)  // a row without any says so itself
+  for (std::size_t i = 0; i < report.kernels.size(); ++i)  // a row without baselines says so itself
     if (const BenchKernel& k = report.kernels[i]; k.first == i && !k.baselines.empty() && !k.no_baseline.empty())
       text += fmt::format("{} {}: {}\n", i, k.name, k.no_baseline);
   return text.substr(0, table) + wrap(text.substr(table), width);

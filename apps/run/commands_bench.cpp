@@ -1,4 +1,4 @@
-// `deplo bench`, and `deplo run --bench`, another spelling of it (apps/cli/cli.cpp).
+// `deplo bench`, which is also spelt `deplo run --bench` (apps/cli/cli.cpp).
 #include <unistd.h>
 
 #include <memory>
@@ -23,7 +23,7 @@ struct BenchFlags {
   bool json = false;
 };
 
-/// What was timed so far, for whoever has to report it. Thread-safe.
+/// The results so far, for any thread that must report them. Thread-safe.
 class BenchBoard {
  public:
   void set(const BenchReport& report) {

@@ -22,15 +22,15 @@ namespace {
 struct RunFlags {
   RunOptions run;
   SourceFlags source;
-  bool as_kernels = false;  // of a tile program
+  bool as_kernels = false;  // run the kernels of a tile program, not its blocks
   std::optional<double> limit;
   std::string inputs;
-  bool is_bench = false;  // for --help: apps/cli/cli.cpp has made `deplo bench` of such a command line
+  bool is_bench = false;  // only for --help: apps/cli/cli.cpp turns such a command line into `deplo bench`
   bool json = false;
   bool prove = false;
 };
 
-/// As `deplo check` does.
+/// Runs a tile program block by block, as `deplo check` does.
 int run_on_interpreter(const RunFlags& flags, const engine::TileSource& source) {
   const RunOptions& options = flags.run;
   const auto refuse = [](bool given, const char* flag) {

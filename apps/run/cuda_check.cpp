@@ -40,7 +40,7 @@ std::array<std::int64_t, 3> dimensions(const std::string& text, const char* flag
   throw Error(fmt::format("{}: expected one to three extents, such as 64,2, found '{}'", flag, text));
 }
 
-/// Floats are uniform in (-1, 1), integers from 0 to 99.
+/// Fills the arrays with random values: floats are uniform in (-1, 1), integers are from 0 to 99.
 void fill(HostArrays& arrays, std::uint64_t seed) {
   Rng rng(seed);
   for (std::size_t i = 0; i < arrays.count(); ++i) {
@@ -59,8 +59,9 @@ bool differ(const ir::Numbers& a, const ir::Numbers& b) {
   return false;
 }
 
-/// The arrays as a kernel whose values the reference says: its inputs are what the expression reads, its outputs are
-/// all other arrays, or, where it reads all, what stands in these afterwards.
+/// Returns a kernel with the arrays as buffers, for which the reference can be evaluated. Its inputs are the arrays
+/// that the expression reads. Its outputs are all other arrays or, if the expression reads all of them, these arrays as
+/// the launch leaves them.
 ir::Program compared_kernel(const std::string& reference, const std::vector<ir::Buffer>& arrays) {
   if (reference.ends_with(".npy") || reference.ends_with(".npz"))
     throw Error(
@@ -92,7 +93,7 @@ ir::Program compared_kernel(const std::string& reference, const std::vector<ir::
   return kernel;
 }
 
-/// What the arrays should have after the kernel.
+/// The values that the arrays should have after the kernel.
 class CudaReference {
  public:
   CudaReference(const CudaCheckOptions& options, const std::vector<ir::Buffer>& arrays,
@@ -110,7 +111,7 @@ class CudaReference {
     for (const auto& [name, values] : expected_) names.push_back(name);
     return names;
   }
-  /// The worst of the wrong elements; "": none.
+  /// Describes the worst element of the first array that is wrong; "" if no array is.
   std::string fault(const std::vector<ir::Numbers>& after) const {
     for (std::size_t i = 0; i < arrays_.size(); ++i)
       if (const auto expected = expected_.find(arrays_[i].name); expected != expected_.end())

@@ -12,9 +12,9 @@ namespace deplo::apps {
 struct CudaCheckOptions {
   std::string file, entry, target = "sm_90a", grid = "1", threads = "128";
   std::vector<std::string> arguments;
-  std::int64_t shared_bytes = 0;              // dynamic
-  std::uint64_t seed = 0;                     // of the arrays' values, and the first of the interleavings
-  std::int64_t runs = 8;                      // interleavings
+  std::int64_t shared_bytes = 0;              // dynamic shared memory of a block
+  std::uint64_t seed = 0;                     // of the arrays' values, and of the first interleaving
+  std::int64_t runs = 8;                      // number of interleavings
   std::optional<std::string> reference = {};  // an expression; nullopt: values are not compared
   double tolerance = measure::default_tolerance;
 };
@@ -29,12 +29,12 @@ struct CudaCheckReport {
   std::string finding;     // what the machine found, or which value is wrong; "": nothing is wrong
   std::uint64_t seed = 0;  // of the run that found it
   std::int64_t runs = 0, instructions = 0;
-  std::vector<Array> arrays;               // after the first run
-  std::vector<std::string> compared = {};  // arrays with the reference's values
-  std::string unequal;                     // an array that two interleavings leave different; "": none
+  std::vector<Array> arrays;               // state of the arrays after the first run
+  std::vector<std::string> compared = {};  // names of the arrays that were compared with the reference
+  std::string unequal;                     // name of an array that two interleavings leave different; "": none
 };
 
-/// Throws Error for wrong options, and if the file does not compile.
+/// Runs the kernel. Throws Error for wrong options, and if the file does not compile.
 CudaCheckReport check_cuda(const CudaCheckOptions&);
 std::string print_table(const CudaCheckReport&);
 std::string print_json(const CudaCheckReport&);

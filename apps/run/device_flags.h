@@ -7,9 +7,9 @@
 
 namespace deplo::apps {
 
-/// `inputs`: the file of --inputs, for read_device_flags().
+/// Adds the flags. `inputs`: the file of --inputs, for read_device_flags().
 void add_device_flags(Command command, DeviceOptions&, std::string& inputs);
-/// Reads the file and checks the names. Throws Error that names the flag.
+/// Reads the file of --inputs, and checks the names of the device and the target. Throws Error that names the flag.
 void read_device_flags(DeviceOptions&, const std::string& inputs);
 
 }  // namespace deplo::apps

@@ -63,7 +63,7 @@ std::vector<search::PositionPtr> choose(const engine::OpaqueKernel& kernel, cons
   return all;
 }
 
-/// What is wrong with a configuration in one interleaving; "": nothing.
+/// Returns what is wrong with a configuration in one interleaving; "": nothing.
 std::string finding_of(measure::Problem& problem, const measure::KernelCode& code, bool& is_built) {
   const auto built = problem.device().build(code);
   is_built = built.ok();

@@ -52,7 +52,7 @@ class FileRunner {
   }
 
  private:
-  /// The decisions.
+  /// Returns the decisions: those of --configuration, or else of the store, or else the defaults.
   engine::OpaqueSchedule choose() {
     if (!options_.configuration.empty())
       return {engine::Origin::heuristic, file_.candidate(options_.configuration, "--configuration")->trail(), 0,
@@ -100,7 +100,7 @@ class FileRunner {
       if (files.wanted()) files.add(buffer.name, measure::npy_bytes(found, {buffer.dtype, buffer.shape}));
     }
     files.finish();
-    // Elements that are not compared were written, too.
+    // Elements that are not compared must have been written, too.
     if (const auto failure = problem.check(measure::Coverage::whole); failure && report_.right())
       throw Error(fmt::format("kernel {}: {}", kernel_.name(), failure->message));
   }

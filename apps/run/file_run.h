@@ -5,9 +5,9 @@
 
 namespace deplo::apps {
 
-/// The kernel runs with RunOptions::configuration, else as the store says, else with its defaults. Compares its outputs
-/// with what the space names as the reference. Throws Error like run(), and if the kernel crashes, or takes longer than
-/// options.limit.
+/// Runs the kernel with RunOptions::configuration, or else with the configuration in the store, or else with its
+/// defaults. Compares its outputs with the reference that the space names. Throws Error like run(), and if the kernel
+/// crashes, or takes longer than options.limit.
 RunReport run_file(const RunOptions&, Progress&);
 
 }  // namespace deplo::apps

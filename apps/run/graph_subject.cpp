@@ -11,7 +11,8 @@
 namespace deplo::apps {
 namespace {
 
-// The original of a parameter that is stored permuted has its dimensions in the order of the graph.
+// Returns the type of the graph's parameter, with the dimensions in the graph's order. The tensor may store them
+// permuted.
 ir::TensorType given_type(const ir::Tensor& tensor) {
   ir::TensorType type = tensor.type;
   for (std::size_t d = 0; d < tensor.permutation.size(); ++d)
@@ -32,8 +33,8 @@ ir::torch::Graph read_given(const engine::Source& source, engine::Inputs inputs)
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Raises each bound to how far a value is from the expected. If one of them is infinite, rounding decides about an
-/// overflow there (Expected::rounding).
+/// Raises each bound to the distance between a value and the expected one. If one of the two is infinite, the bound
+/// becomes infinite, because rounding then decides about an overflow (Expected::rounding).
 void raise(std::vector<double>& most, const std::vector<double>& values, const std::vector<double>& expected) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const double value = values[i], off = std::abs(value - expected[i]);
@@ -42,7 +43,8 @@ void raise(std::vector<double>& most, const std::vector<double>& values, const s
   }
 }
 
-/// Two samples of an element may be small by chance; those of all elements together are not.
+/// Raises each bound to the root mean square of all bounds. The samples of one element may be small by chance; those of
+/// all elements together are not.
 void raise_to_mean(std::vector<double>& most) {
   double squares = 0, count = 0;
   for (const double off : most) {
@@ -90,7 +92,8 @@ class GraphSubject : public Subject {
     return rounding_of(graph_, sources(), reference);
   }
 
-  /// Its values in double: sources, and what is alive at the worst moment at least.
+  /// Returns the size of the graph's values in double: the sources, and at least the values that are alive at the worst
+  /// moment.
   double reference_bytes() const override {
     double sources = 0, largest = 0;
     for (const ir::torch::Node& node : graph_.nodes) {
@@ -116,7 +119,7 @@ class GraphSubject : public Subject {
 
   std::uint64_t seed_;
   ir::torch::Graph graph_;        // without outputs that have no elements
-  const ir::torch::Graph whole_;  // with them
+  const ir::torch::Graph whole_;  // with all outputs
   const engine::Passes passes_;
 };
 
@@ -125,9 +128,9 @@ class GraphSubject : public Subject {
 std::vector<std::vector<double>> rounding_of(const ir::torch::Graph& graph,
                                              const std::vector<ir::torch::Values>& sources,
                                              const std::vector<std::vector<double>>& reference) {
-  // Sixteen units of rounding: as many as sums of a thousand terms gather within an operation, which is disturbed as a
-  // whole only; and twice what two samples show. An integer or a truth value is turned in a sample or not: more
-  // samples.
+  // Values are disturbed by sixteen units of rounding. Sums of a thousand terms gather as much within an operation, and
+  // operations are disturbed only as a whole. The bound is twice what the samples show. An integer or a truth value
+  // either changes in a sample or does not, so these types need more samples.
   constexpr double relative = 0x1p-20, margin = 2;
   const auto is_real = [&](int output) {
     return ir::is_float(graph.nodes[static_cast<std::size_t>(output)].type.dtype);
@@ -147,7 +150,7 @@ std::vector<std::vector<double>> rounding_of(const ir::torch::Graph& graph,
     for (std::size_t j = 0; j < most[i].size(); ++j)
       if (std::abs(reference[i][j]) + (most[i][j] *= margin) > std::numeric_limits<float>::max()) most[i][j] = infinity;
   }
-  // Whether a sum is NaN because infinities of both signs meet depends on the order of its additions.
+  // Infinities of both signs may meet in a sum and make it NaN, depending on the order of its additions.
   for (std::size_t i = 0; i < most.size(); ++i)
     for (std::size_t j = 0; j < most[i].size(); ++j)
       if (std::isnan(rounded[i][j]) && !std::isnan(reference[i][j])) most[i][j] = rounded[i][j];

@@ -7,15 +7,15 @@
 
 namespace deplo::apps {
 
-/// Arrays as NumPy files in the folder `path`, or in one NumPy archive if `path` ends in ".npz". Writes nothing without
-/// a path. Not thread-safe.
+/// Writes arrays as NumPy files to the folder `path`, or to one NumPy archive if `path` ends in ".npz". Writes nothing
+/// without a path. Not thread-safe.
 class OutputFiles {
  public:
   /// Creates the folder. Throws Error(environment) if that fails.
   explicit OutputFiles(const std::optional<std::string>& path);
 
   bool wanted() const { return !path_.empty(); }
-  /// Adds the file NAME.npy with these bytes. A folder has it at once.
+  /// Adds the file NAME.npy with these bytes. In a folder, the file is written at once.
   void add(const std::string& name, std::string bytes);
   /// Writes the archive, after all arrays were added. Throws Error as write_file() does.
   void finish();

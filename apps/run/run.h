@@ -24,11 +24,11 @@ struct RunOptions : DeviceOptions {
   engine::Source source;
   bool no_measure = false;                    // do not read the device's clock; the report has no times
   std::optional<std::string> reference = {};  // an expression of a tile program's arrays, used instead of its blocks
-  std::optional<std::string> outputs = {};    // OutputFiles: 0.npy, 1.npy, …; of arrays NAME.npy
-  bool fingerprint = false;                   // also compute the fingerprint of each kernel
+  std::optional<std::string> outputs = {};  // path for OutputFiles: 0.npy, 1.npy, … for a graph, NAME.npy for arrays
+  bool fingerprint = false;                 // also compute the fingerprint of each kernel
   bool whole = false;  // time the chain of all kernels, and compare its outputs with those of single launches instead
                        // of the reference
-  double limit = 60;   // seconds that a program may take block by block, or a kernel file's kernel
+  double limit = 60;   // seconds that a program block by block, or a kernel file's kernel, may take
   std::string configuration = {};  // of a kernel file: NAME=VALUE,…; "": as tuned, else the defaults
 };
 
@@ -43,7 +43,7 @@ struct KernelLaunch {
   double flops = 0, bytes = 0;
   std::string proof = {};                              // as in engine::Schedule
   std::string fingerprint = {}, row_fingerprint = {};  // print(ir::Fingerprint); "": not asked for
-  /// Of a kernel file: measure::describe(Launch), and whose configuration it is: "tuned", "default" or "given".
+  /// For a kernel file: measure::describe(Launch), and the origin of the configuration: "tuned", "default" or "given".
   std::string launch = {}, configuration = {};
 };
 
@@ -51,7 +51,7 @@ struct OutputCheck {
   std::string name;
   ir::Shape shape;
   double error = 0;   // the largest error, relative to the scale; infinite: for example a NaN or an infinity
-  std::string worst;  // "[0, 17]: expected 1.5, found nan"
+  std::string worst;  // the element with that error, such as "[0, 17]: expected 1.5, found nan"
   bool right = false;
 };
 
@@ -64,15 +64,16 @@ struct BlocksLaunch {
   double microseconds = 0;   // 0: not measured
   std::string printed;
   engine::Origin origin = engine::Origin::heuristic;  // of its schedule
-  std::string note;                                   // as of engine::OpaqueSchedule
+  std::string note;                                   // as in engine::OpaqueSchedule
 };
 
-/// The kernel that NVIDIA's compiler builds from a tile program, timed in turns with the chain of all deplo's kernels.
+/// The kernel that NVIDIA's compiler builds from a tile program, timed in alternation with the chain of all deplo's
+/// kernels.
 struct WholeBaseline {
   std::string version;
   std::string failure;  // in one line; "": it has a timing
   measure::Timing timing;
-  double ratio = 0;                 // median over the rounds of its time / deplo's time; above 1: deplo's is faster
+  double ratio = 0;  // median over the rounds of this kernel's time / deplo's time; above 1: deplo is faster
   measure::Interval interval = {};  // 95 % interval of that median
 };
 
@@ -85,10 +86,10 @@ struct RunReport {
   std::vector<KernelLaunch> kernels;
   std::string graph_trail, graph_note;  // as in engine::GraphSchedule
   std::optional<BlocksLaunch> blocks;   // instead of kernels; the outputs are then the arrays that changed
-  std::string printed;                  // by a kernel file's kernel
+  std::string printed;                  // text that a kernel file's kernel printed
   std::vector<OutputCheck> outputs;
   std::string protocol;                  // of `whole` and `beside`
-  std::optional<measure::Timing> whole;  // of all kernels in one chain
+  std::optional<measure::Timing> whole;  // the time of all kernels in one chain
   std::optional<WholeBaseline> beside;   // for a tile program on a CUDA device
   bool right() const;
 };
@@ -103,23 +104,23 @@ struct ProofReport {
   bool refuted() const;
 };
 
-/// The same source on a device of the PTX machine, in exact arithmetic. Throws Error as run() does.
+/// Runs the same source on a device of the PTX machine, in exact arithmetic. Throws Error as run() does.
 ProofReport prove_emitted(const RunOptions&, Progress&);
 std::string print_lines(const ProofReport&);
 
-/// Throws Error if the source or the options are wrong; Error(environment) with the kernel's name if the device, memory
-/// or a compiler fails.
+/// Runs the source. Throws Error if the source or the options are wrong; Error(environment) with the kernel's name if
+/// the device, memory or a compiler fails.
 RunReport run(const RunOptions&, Progress&);
 
 /// Finds the largest error of an element, by the rules of measure/check/verdict.h. `rounding`: Expected::rounding of
 /// each element, or empty.
 OutputCheck compare_output(const ir::Numbers& found, const std::vector<double>& expected, const ir::TensorType&,
                            double tolerance, std::span<const double> rounding = {});
-/// The same for the elements that the reference has, or for the sum of all.
+/// The same for the elements that the reference has, or for the sum of all elements.
 OutputCheck compare_output(const ir::Numbers& found, const measure::Reference::Output& expected, const ir::Buffer&,
                            double tolerance);
 
-/// `width`: of the window, in columns; 0: no limit.
+/// Returns the tables. `width`: the window's width in columns; 0: no limit.
 std::string print_table(const RunReport&, std::size_t width);
 std::string print_json(const RunReport&);
 

@@ -25,7 +25,7 @@ std::string measured(const KernelLaunch& kernel) {
   return kernel.measured_us > 0 ? significant(kernel.measured_us) : "-";
 }
 
-/// Of a kernel file.
+/// Returns the launch and the configuration of a kernel file, and where the configuration comes from.
 std::string configuration_text(const RunReport& report) {
   const KernelLaunch& k = report.kernels.front();
   std::string text = fmt::format("{}, {} configuration: {}\n", k.launch, k.configuration, k.trail);
@@ -35,14 +35,14 @@ std::string configuration_text(const RunReport& report) {
   return k.note.empty() ? text : text + k.note + "\n";
 }
 
-/// The trail, or how long it is: a recurrence has decisions for each of its steps.
+/// Returns the trail, or the number of its decisions if it is long: a recurrence has decisions for each of its steps.
 std::string decisions(const std::string& trail) {
   constexpr std::ptrdiff_t max_shown = 16;
   const std::ptrdiff_t count = 1 + std::ranges::count(trail, ' ');
   return count <= max_shown ? trail : fmt::format("{} decisions (--json has them)", count);
 }
 
-// Of the distinct kernels, with what is to be said of each.
+// Returns where the schedules of the distinct kernels come from, and the notes on each kernel.
 std::string schedules_text(const RunReport& report) {
   std::size_t distinct = 0;
   std::map<engine::Origin, std::size_t> counts;
@@ -68,9 +68,9 @@ std::string schedules_text(const RunReport& report) {
   return text + "\n" + notes;
 }
 
-/// The launches of one kernel, or one of them.
+/// All launches of one kernel, or a single launch.
 struct LaunchRow {
-  std::size_t number = 0;  // of the first
+  std::size_t number = 0;  // of the first launch
   std::size_t launches = 1;
   KernelLaunch sum;
 };
@@ -122,7 +122,7 @@ std::string kernel_table(const RunReport& report, std::size_t width) {
   return align_columns(rows, right, width);
 }
 
-/// "fingerprint of 0 softmax: 0123456789abcdef, of a row 0123456789abcdef", for each distinct kernel.
+/// Returns a line for each distinct kernel: "fingerprint of 0 softmax: 0123456789abcdef, of a row 0123456789abcdef".
 std::string fingerprints(const RunReport& report) {
   std::string text;
   for (std::size_t i = 0; i < report.kernels.size(); ++i)

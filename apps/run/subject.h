@@ -17,8 +17,8 @@ namespace deplo::apps {
 /// The kernels of a source, the values of its inputs, and a reference that does not depend on the kernels.
 class Subject {
  public:
-  struct Output {            // in the order of the module's outputs
-    std::string name, file;  // the file without its folder and suffix
+  struct Output {            // outputs() has them in the order of the module's outputs
+    std::string name, file;  // file: its name without the folder and the suffix
     ir::TensorType type;
     std::size_t place = 0;  // index among all outputs, including those without elements
   };
@@ -27,21 +27,21 @@ class Subject {
   Subject& operator=(const Subject&) = delete;
   virtual ~Subject() = default;
 
-  /// Makes the kernels of a graph as its store says. Call it before module().
+  /// Makes the kernels of a graph by the decisions of fusion in the store. Must be called before module().
   virtual engine::GraphSchedule lower(engine::TunedCache&) { return {}; }
   const ir::Module& module() const { return module_; }
   const std::vector<Output>& outputs() const { return outputs_; }
-  /// Outputs of a graph without elements, which no kernel writes.
+  /// The outputs of a graph that have no elements, so that no kernel writes them.
   const std::vector<Output>& empty_outputs() const { return empty_outputs_; }
-  /// The values of an input or parameter, row-major.
+  /// Returns the values of an input or parameter, row-major.
   virtual ir::Numbers values(const ir::Tensor&) const = 0;
-  /// The values of each output in double, row-major.
+  /// Returns the values of each output in double, row-major.
   virtual std::vector<std::vector<double>> reference() const = 0;
-  /// The largest difference from the reference that rounding explains, for each element.
+  /// Returns the largest difference from the reference that rounding explains, for each element.
   virtual std::vector<std::vector<double>> rounding(const std::vector<std::vector<double>>& reference) const = 0;
-  /// The launch for NVIDIA's compiler; nullopt: the source is not a tile program.
+  /// Returns the launch for NVIDIA's compiler; nullopt: the source is not a tile program.
   virtual std::optional<measure::TileCall> tile_call() const { return std::nullopt; }
-  /// The bytes of host memory that the reference takes.
+  /// Returns the bytes of host memory that the reference takes.
   virtual double reference_bytes() const = 0;
 
  protected:

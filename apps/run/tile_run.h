@@ -18,7 +18,7 @@ struct TileRunOptions {
   engine::Inputs inputs = {};          // values of arrays, instead of random ones
   std::uint64_t seed = 0;              // for the arrays' values and the order in which blocks run
   bool poison = false;                 // fill elements that the program does not specify with NaN
-  std::optional<std::string> outputs;  // OutputFiles: the changed arrays, as NAME.npy
+  std::optional<std::string> outputs;  // path for OutputFiles: the changed arrays, as NAME.npy
 };
 
 /// An array after the entry ran.
@@ -38,12 +38,12 @@ struct TileRunReport {
   std::vector<TileArray> arrays;
 };
 
-/// Throws Error for wrong options, and like run() of interpret.h.
+/// Runs the entry. Throws Error for wrong options, and like run() of interpret.h.
 TileRunReport run_tile_program(const TileRunOptions&);
 std::string print_table(const TileRunReport&, std::size_t width);
 std::string print_json(const TileRunReport&);
 
-/// Adds the array as NAME.npy.
+/// Adds the array to the files as NAME.npy.
 void add_array(OutputFiles&, const ir::tile_program::Array&, const ir::tile_program::Extents& shape);
 
 }  // namespace deplo::apps
