@@ -1,5 +1,5 @@
-// example STORE [MOST]: tunes a small graph (at most MOST trials), looks its schedules up, runs its kernels with OpenCL
-// by itself, and compares with plain loops. Exit code 1: something went wrong, 2: a wrong result.
+// example STORE [MOST]: tunes a small graph (at most MOST trials), looks up its schedules, runs its kernels with OpenCL
+// code of its own, and compares the output with plain loops. Exit code 1: an error, 2: a wrong result.
 #include <deplo/deplo.h>
 
 #include <cmath>
@@ -40,7 +40,7 @@ Values some_values(int count, int seed) {
   return values;
 }
 
-/// softmax(x W^T + b) in double.
+/// Returns softmax(x W^T + b), computed in double.
 std::vector<double> expected(const Values& x, const Values& weight, const Values& bias) {
   std::vector<double> y(rows * out);
   for (int r = 0; r < rows; ++r) {
@@ -70,7 +70,7 @@ void tune(const deplo::Source& source, const std::string& store, int most) {
                 kernel.heuristic_us, kernel.confirmed ? ", confirmed" : "", kernel.stop.c_str());
 }
 
-/// The largest difference.
+/// Runs the program and returns the largest error of its output.
 double try_it(const deplo::Program& program) {
   std::map<std::string, Values> inputs;
   Values x, weight, bias;

@@ -58,7 +58,7 @@ std::size_t bytes(const deplo::Tensor& tensor) {
   return count(tensor) * (tensor.dtype == deplo::DType::boolean ? 1 : half ? 2 : wide ? 8 : 4);
 }
 
-/// IEEE 754 binary16: 10 bits of fraction, an exponent from -14 on. To the nearest, ties to even.
+/// IEEE 754 binary16: 10 bits of fraction, exponents from -14 on. Rounds to the nearest, ties to even.
 struct Half {
   std::uint16_t bits = 0;
   Half() = default;
@@ -79,7 +79,7 @@ struct Half {
     return static_cast<float>((bits & 0x8000) != 0 ? -size : size);
   }
 };
-/// The upper half of a float. To the nearest, ties to even.
+/// The upper half of a float. Rounds to the nearest, ties to even.
 struct Bfloat16 {
   std::uint16_t bits = 0;
   Bfloat16() = default;
@@ -96,7 +96,7 @@ struct Bfloat16 {
   }
 };
 
-/// From and to what lies in the device's memory.
+/// stored() and loaded() convert values to and from the bytes in the device's memory.
 template <class Stored>
 std::vector<char> stored(const std::vector<float>& values) {
   std::vector<char> memory(values.size() * sizeof(Stored));
@@ -117,11 +117,11 @@ std::vector<float> loaded(const std::vector<char>& memory) {
   return values;
 }
 
-/// The graph's parameter in the order that `tensor` wants.
+/// Returns the values of the graph's parameter with the dimensions in the order of `tensor`.
 std::vector<float> permuted(const std::vector<float>& given, const deplo::Tensor& tensor) {
   if (tensor.permutation.empty()) return given;
   const std::size_t rank = tensor.shape.size();
-  std::vector<std::size_t> stride(rank, 1);  // of the graph's parameter, by dimension of the tensor
+  std::vector<std::size_t> stride(rank, 1);  // strides in the graph's parameter, by dimension of the tensor
   for (std::size_t d = 0; d < rank; ++d)
     for (std::size_t inner = 0; inner < rank; ++inner)
       if (tensor.permutation[inner] > tensor.permutation[d]) stride[d] *= static_cast<std::size_t>(tensor.shape[inner]);
@@ -193,7 +193,7 @@ class Runtime {
  private:
   static std::size_t offset(const deplo::Tensor& tensor) { return static_cast<std::size_t>(tensor.offset); }
 
-  /// What a kernel gets as the argument of a tensor: its slot, or a part of that.
+  /// Returns the memory that a kernel gets as the argument for a tensor: its slot, or a part of the slot.
   Memory memory_of(const deplo::Tensor& tensor) const {
     const cl_mem slot = slots_[tensor.slot].get();
     if (tensor.offset == 0) {
@@ -207,7 +207,7 @@ class Runtime {
     return part;
   }
 
-  /// The tensors in their order, and the scalars at their positions.
+  /// Sets the tensors in their order, and the scalars at their positions.
   void set_arguments(cl_kernel function, const deplo::Launch& launch,
                      const std::vector<deplo::Kernel::Scalar>& scalars) const {
     auto scalar = scalars.begin();

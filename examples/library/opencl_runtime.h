@@ -1,5 +1,5 @@
-// The smallest runtime that can run a deplo::Program: its launches on the first OpenCL device with the program's name,
-// or on the first of all where the program has none.
+// A minimal runtime for a deplo::Program. It runs the program's launches on the first OpenCL device that the program
+// names or, if the program names none, on the first device of all.
 #pragma once
 #include <deplo/program.h>
 
@@ -7,6 +7,6 @@
 #include <string>
 #include <vector>
 
-/// `inputs`: the values of every input and parameter of the graph by name, row-major, as floats whatever the dtype. The
-/// outputs' values, likewise. Throws std::runtime_error.
+/// Runs the program. `inputs`: the values of every input and parameter of the graph by name, row-major, as floats
+/// whatever the dtype. Returns the values of the outputs in the same form. Throws std::runtime_error.
 std::vector<std::vector<float>> run(const deplo::Program&, const std::map<std::string, std::vector<float>>& inputs);
