@@ -107,7 +107,8 @@ void add_commands(CLI::App& app, int& exit_code) {
   add_devices(add("devices"));
   add_completion(add("completion"));
   add_man(add("man"));
-  app.add_subcommand("help", "Explain a command.");  // only for the list of commands: words_of() replaces it
+  // `help` is here only for the list of commands, because words_of() has replaced the word by --help.
+  app.add_subcommand("help", "Explain a command.");
   add_worker(add("worker"), exit_code);
   // At most one command per command line. Otherwise CLI11 would take the argument of `deplo strategies model` for the
   // command `model`.

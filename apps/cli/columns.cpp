@@ -10,7 +10,7 @@
 namespace deplo::apps {
 namespace {
 
-// The last column's minimum width beside the others. One decision of a trail has about 30 columns.
+// Minimum width of the last column if it is next to the others. One decision of a trail has about 30 columns.
 constexpr std::size_t least_beside = 32;
 
 /// Returns the index of the column that names the rows: the first left-aligned one, or right.size() if there is none.

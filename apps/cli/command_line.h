@@ -20,7 +20,7 @@ struct Values {
 struct OptionText {
   std::vector<std::string> names;  // "-k", "--kernel"; empty for an argument
   std::string type;                // "FILE"; "" for a flag without a value
-  std::string help;                // with the default
+  std::string help;                // the description, with the default
   Values values;
   bool optional = false;  // the value may be left out
   bool many = false;      // takes all words after it

@@ -7,7 +7,7 @@
 
 namespace deplo::apps {
 
-/// The levels at which a source of this kind can be printed.
+/// Returns the levels at which a source of this kind can be printed.
 std::vector<std::string> compile_levels(engine::SourceKind);
 
 }  // namespace deplo::apps

@@ -29,8 +29,8 @@ void add_objective(Command command, std::string& objective);
 
 /// Adds --device.
 void add_device(Command command, std::string& device);
-/// Adds --restrict, which may be repeated. Its values are for parse_restrictions(). `otherwise`: the set of
-/// restrictions that is used if the flag names none, for the help.
+/// Adds --restrict, which may be repeated. Its values are for parse_restrictions(). `otherwise`: names the restrictions
+/// that hold if the flag names none, for the text of --help.
 void add_restrictions(Command command, std::vector<std::string>& restrictions, std::string_view otherwise);
 struct RestrictFlags {
   std::string set;           // the last name in the flags: a file under configs/restrictions, or "none"; "": no name

@@ -17,7 +17,7 @@
 namespace deplo::apps {
 namespace {
 
-// "M=33" → {"M", 33}
+// Parses a symbol and its size: "M=33" becomes {"M", 33}.
 std::pair<std::string, std::int64_t> parse_symbol(const std::string& text) {
   const std::size_t equals = text.find('=');
   std::int64_t value = 0;

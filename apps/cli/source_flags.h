@@ -40,7 +40,7 @@ struct SourceFlags {
 
   /// With --init, the value of --inputs may name a function of the file; then `inputs` becomes empty.
   void take_inputs_function(std::string& inputs);
-  /// True if no flag names a source.
+  /// Returns true if no flag names a source.
   bool is_empty() const;
   /// Returns the graph, tile program or kernel file. Throws Error if no flag names one, or for options that the source
   /// does not take.

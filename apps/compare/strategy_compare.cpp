@@ -94,7 +94,7 @@ bool stopped() { return interrupted() != 0; }
 struct Spaces {
   compare::Sources all;
   std::set<const search::Records*> named;  // each is the only space of a file that the user named
-  std::vector<compare::Sources> believed;  // per space: the prior's records; empty without a prior or without times
+  std::vector<compare::Sources> believed;  // per space: the prior's records; empty if it has no times
 };
 
 /// Reads the store's spaces. If `reading` has an objective, returns only the spaces with that objective. Throws Error

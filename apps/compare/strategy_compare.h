@@ -17,7 +17,7 @@ struct CompareFlags {
   std::vector<std::string> search;   // NAME or NAME:PARAMETER=VALUE:…; the first is the reference
   std::vector<std::string> set;      // PARAMETER=VALUE, for all entrants that have the parameter
   std::vector<std::string> orders;   // orders of levels; the table shows the first
-  search::compare::Contest contest;  // without entrants, which `search` names
+  search::compare::Contest contest;  // its entrants are empty; `search` names them
   // number of records that models learn first, with the analytic model's times; 0: none
   std::size_t analytic_prior = 0;
   std::size_t learned_prior = 0;  // the same, with the times of trees that learned from the stores' other kernels

@@ -12,7 +12,7 @@ namespace {
 
 Json interval_json(const compare::Interval& interval) { return Json::array({interval.low, interval.high}); }
 
-/// [evaluations, whether the run reached the target after so many evaluations]
+/// Returns [number of evaluations, whether the run had reached the target by then].
 Json event_json(const compare::Event& event) { return Json::array({event.at, !event.censored}); }
 
 Json standing_json(const compare::Standing& s) {

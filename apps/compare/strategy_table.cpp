@@ -46,7 +46,7 @@ class Grid {
     for (std::size_t i = 0; i < cells.size(); ++i) widths_[i] = std::max(widths_[i], columns(cells[i]) + 1);
     lines_.emplace_back(std::move(label), std::move(cells));
   }
-  /// The width of all cells of a line, without the label.
+  /// Returns the width of all cells of a line, without the label.
   std::size_t width() const { return std::accumulate(widths_.begin(), widths_.end(), std::size_t{0}); }
   std::string text(std::size_t label_width, const std::string& indent = "") const {
     std::string text;
@@ -75,8 +75,7 @@ std::size_t label_width(const Comparison& comparison, std::size_t width, std::si
   return std::min(longest, std::max(least_label, width - std::min(width, beside)));
 }
 
-/// A column of the table of standings. `reference`: the standing is that of the strategy that all others are compared
-/// with.
+/// A column of the table of standings. `reference`: true for the strategy that all others are compared with.
 struct Column {
   const char* title;
   std::size_t width;

@@ -26,7 +26,8 @@ struct Line {
   measure::BaselineRecord baseline;
 };
 
-/// Returns the kernel that an expression becomes; nullopt if it becomes several. Each expression is lowered only once.
+/// The kernels that expressions become. of() returns nullopt for an expression that becomes several. Each expression is
+/// lowered only once.
 class Kernels {
  public:
   const std::optional<ir::Program>& of(const std::string& expression) {

@@ -276,7 +276,7 @@ void add_db(Command command, int& exit_code) {
   add_db_writers(command, exit_code);
   add_import(command.add("import"), exit_code);
   add_export(command.add("export"), exit_code);
-  command.one_at_most();  // not a second subcommand, because a store may be called `best`
+  command.one_at_most();  // no second subcommand, because a store may be called `best`
 }
 
 }  // namespace deplo::apps

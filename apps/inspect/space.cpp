@@ -24,7 +24,7 @@ std::string source_digest(const engine::CandidateSpace& space, const search::Pos
   return digest(fmt::format("{} {}\n{}", source.blocks, source.threads, source.text));
 }
 
-/// Returns the space of a kernel, which must outlive it.
+/// Returns the space of a kernel. The kernel must outlive the space.
 std::unique_ptr<engine::CandidateSpace> space_of(const engine::LoadedKernel& kernel, const Target& target,
                                                  const SpaceOptions& options) {
   return engine::candidate_space(kernel.loop, kernel.opaque.get(), target, options.restrictions);
@@ -112,7 +112,7 @@ class Explorer {
 };
 
 void draw(Explorer& explorer, const SpaceOptions& options, Progress& progress, SpaceReport& report) {
-  constexpr std::size_t closely = 250;  // paths; their shares are exact to about 3%, and they take about a second
+  constexpr std::size_t closely = 250;  // number of paths; shares over them are exact to about 3%
   std::vector<double> weights;
   while (weights.size() < options.paths && !interrupted()) {
     const Path path = explorer.random_path();
@@ -126,7 +126,7 @@ void draw(Explorer& explorer, const SpaceOptions& options, Progress& progress, S
 
 /// Throws Error if a few random paths show that the space is larger than the limit, before it is walked.
 void check_limit(Explorer& explorer, std::size_t limit) {
-  constexpr std::size_t paths = 200;  // they take a fraction of a second
+  constexpr std::size_t paths = 200;  // number of paths, which take a fraction of a second
   std::vector<double> weights;
   while (weights.size() < paths && !interrupted()) weights.push_back(weight(explorer.random_path()));
   if (weights.empty()) return;

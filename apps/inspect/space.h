@@ -44,9 +44,9 @@ struct RuleSkips {
 struct SpaceReport {
   std::string kernel;             // the kernel's title
   std::size_t number = 0;         // the kernel's number in its graph
-  std::optional<std::size_t> as;  // the kernel of the graph that it equals; then all members below are empty
+  std::optional<std::size_t> as;  // number of the earlier kernel that this one equals; all members below are then empty
   search::Estimate leaves;        // the number of candidates: estimated, or exact after an enumeration
-  bool interrupted = false;       // not all paths were walked
+  bool interrupted = false;       // true: not all paths were walked
   std::vector<SpaceLevel> levels;
   std::size_t examined = 0;      // number of paths (the first ones) from which the next three members were computed
   std::size_t candidates = 0;    // distinct candidates on these paths

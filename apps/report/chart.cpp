@@ -118,7 +118,7 @@ std::string Chart::frame() const {
   for (const double tick : y_.ticks())
     out += line_at("grid", left, at_y(tick), right_, at_y(tick)) +
            text_at(left - 5, at_y(tick) + 4, Anchor::end, print(tick, y_.unit));
-  double free = 0;  // where the last number ends; the next one must not begin before
+  double free = 0;  // where the last number ends; the next one must begin after it
   for (const double tick : x_.ticks()) {
     out += line_at("grid", at_x(tick), top, at_x(tick), bottom);
     const std::string text = print(tick, x_.unit);

@@ -56,7 +56,7 @@ Figure standings_figure(const Ordered& ordered) {
     rows.push_back({s.label, s.score, s.score_interval.low, s.score_interval.high, i, fmt::format("{:.3f}", s.score)});
     least = std::min(least, s.score_interval.low);
   }
-  // The axis ends at -1, because scores far below random search would flatten the rest.
+  // The axis does not go below -1, because scores far below random search would flatten the rest.
   return bars("scores", "Score, mean over spaces, with its 95 % interval", rows, Axis{"", std::max(least, -1.0), 1});
 }
 

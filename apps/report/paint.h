@@ -7,8 +7,8 @@
 
 namespace deplo::apps::report {
 
-/// Writes the picture to the file, with 3 x 3 pixels for each of its pixels. Throws Error(environment) if the libraries
-/// are missing (with how to get them), if they refuse the picture, or if the file cannot be written.
+/// Writes the picture to the file, with 3 x 3 pixels for each pixel of the picture. Throws Error(environment) if the
+/// libraries are missing (with how to get them), if they refuse the picture, or if the file cannot be written.
 void write_png(const Picture&, const std::string& file);
 
 /// The same as a PDF page of the picture's size, at 96 pixels per inch. Text stays text. The same picture gives the

@@ -23,7 +23,7 @@ namespace deplo::apps::report {
 /// One trial of the store.
 struct ReportTrial {
   std::int64_t id = 0;
-  std::string trail, digest;  // digest: that of the source which the trail became
+  std::string trail, digest;  // digest: the hash of the source that the trail became
   std::string proof;          // as in measure::TrialRecord
   std::string fingerprint;    // as in measure::TrialRecord
   Status status = Status::invalid;
@@ -57,7 +57,8 @@ struct KernelSummary {
   std::string library;     // the fastest library that was measured; "": none
   double library_us = 0;   // a confirmed time, like those of all baselines
 
-  /// The confirmed times if both are known, else the screened times if both are known, else only the time of the best.
+  /// Returns the confirmed times if both are known, else the screened times if both are known, else only the time of
+  /// the best.
   SpeedUp speed_up() const;
 };
 
@@ -75,7 +76,7 @@ struct TunedKernel {
   std::string proof;                            // of the best schedule, as in measure::TrialRecord
   std::string fingerprint;                      // of the best schedule, as in measure::TrialRecord
   std::optional<measure::Front> front;          // set if the latest search had several objectives
-  std::string machine_code;                     // describes the best schedule's machine code; "": not for an NVIDIA GPU
+  std::string machine_code;  // describes the best schedule's machine code; "": the device is not an NVIDIA GPU
   /// `valid`, `knobs` and `pairs` are computed from the latest valid trial of each trail, under the protocol that most
   /// of the trials have.
   std::size_t valid = 0;
@@ -113,7 +114,7 @@ struct TunedGraph {
 /// because all of them with their trials may take gigabytes. Not thread-safe.
 class TunedStore {
  public:
-  /// `kernel`: the name of the kernels to read; "": all. Throws Error.
+  /// Opens the store. `kernel`: the name of the kernels to read; "": all. Throws Error.
   TunedStore(const std::string& file, const std::string& kernel);
   ~TunedStore();
   TunedStore(TunedStore&&) noexcept;
@@ -124,13 +125,13 @@ class TunedStore {
     std::string key, name, device_name;
   };
   const std::string& file() const { return file_; }
-  /// The kernels with trials, in the order of the store. At least one.
+  /// Returns the kernels with trials, in the order of the store. There is at least one.
   const std::vector<Entry>& entries() const { return entries_; }
   TunedKernel read(const Entry&);
   /// Returns the runs of all kernels.
   std::vector<TunedRun> runs();
   std::vector<TunedGraph> graphs();
-  /// Rows that read() left out, because a tuner cannot have written them; one line each.
+  /// Returns the rows that read() left out, because a tuner cannot have written them; one line each.
   const std::vector<std::string>& damaged() const { return damaged_; }
 
  private:
@@ -155,7 +156,7 @@ struct KernelRow {
 /// Adds the overview: how much faster each kernel became, and how it compares with the library.
 void add_overview(Page&, const std::vector<KernelRow>&);
 
-/// A page for one store, or for two stores compared with each other.
+/// Returns a page for one store, or for two stores compared with each other.
 Page tuning_page(std::vector<TunedStore>&);
 /// Returns the figures of one kernel in each store; null: the store does not have it.
 std::vector<Figure> kernel_figures(const std::vector<const TunedKernel*>&, const std::vector<std::string>& stores);

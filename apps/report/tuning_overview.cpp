@@ -18,7 +18,7 @@ std::string letter(std::size_t store) { return std::string(1, static_cast<char>(
 
 namespace {
 
-/// One factor of a kernel in each store; 0: not known.
+/// A factor of a kernel in one store; 0: not known.
 struct Ratio {
   double factor = 0;
   bool confirmed = false;

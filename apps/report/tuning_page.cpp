@@ -16,8 +16,8 @@ namespace {
 
 using Entry = TunedStore::Entry;
 
-/// The same kernel (by its key) in each store, on the same device, or on another one if it is the only one in the other
-/// store.
+/// The same kernel (by its key) in each store. The devices are the same or, if the second store has the kernel on one
+/// other device only, different.
 struct Group {
   std::string title;
   std::vector<const Entry*> in;  // per store; null: the store does not have the kernel

@@ -40,7 +40,7 @@ std::string cut_line(std::string_view text) {
   return cut(text, longest);
 }
 
-// Throws Error for a number that is no time of a kernel, between a femtosecond and a year. The store accepts any
+// Throws Error for a number that is not the time of a kernel, between a femtosecond and a year. The store accepts any
 // number, also from other programs. Such a number would leave no room for the others on an axis.
 void require_time(double us) {
   if (!(us > 1e-9 && us < 3e13)) throw Error(fmt::format("expected a time, found {} µs", us));

@@ -189,7 +189,7 @@ std::string print_table(const BenchReport& report, std::size_t width) {
   for (std::size_t i = 0; i < report.kernels.size(); ++i)
     if (const BenchKernel& k = report.kernels[i]; k.first == i && !(k.note.empty() && k.from.empty()))
       text += fmt::format("{} {}: {}{}\n", i, k.name, k.from.empty() ? "" : "the schedule of " + k.from + " ", k.note);
-  for (std::size_t i = 0; i < report.kernels.size(); ++i)  // a row without baselines says so itself
+  for (std::size_t i = 0; i < report.kernels.size(); ++i)  // a row without baselines already shows the reason
     if (const BenchKernel& k = report.kernels[i]; k.first == i && !k.baselines.empty() && !k.no_baseline.empty())
       text += fmt::format("{} {}: {}\n", i, k.name, k.no_baseline);
   return text.substr(0, table) + wrap(text.substr(table), width);

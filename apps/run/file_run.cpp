@@ -100,7 +100,7 @@ class FileRunner {
       if (files.wanted()) files.add(buffer.name, measure::npy_bytes(found, {buffer.dtype, buffer.shape}));
     }
     files.finish();
-    // Elements that are not compared must have been written, too.
+    // Also check that the elements which are not compared were written.
     if (const auto failure = problem.check(measure::Coverage::whole); failure && report_.right())
       throw Error(fmt::format("kernel {}: {}", kernel_.name(), failure->message));
   }

@@ -150,7 +150,8 @@ std::vector<std::vector<double>> rounding_of(const ir::torch::Graph& graph,
     for (std::size_t j = 0; j < most[i].size(); ++j)
       if (std::abs(reference[i][j]) + (most[i][j] *= margin) > std::numeric_limits<float>::max()) most[i][j] = infinity;
   }
-  // Infinities of both signs may meet in a sum and make it NaN, depending on the order of its additions.
+  // Infinities of both signs may make a sum NaN, depending on the order of its additions. The bound of such an element
+  // is NaN.
   for (std::size_t i = 0; i < most.size(); ++i)
     for (std::size_t j = 0; j < most[i].size(); ++j)
       if (std::isnan(rounded[i][j]) && !std::isnan(reference[i][j])) most[i][j] = rounded[i][j];

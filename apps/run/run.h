@@ -94,7 +94,7 @@ struct RunReport {
   bool right() const;
 };
 
-/// What the PTX machine proves of each kernel's source (measure/ptx/prove.h).
+/// What the PTX machine proves about each kernel's source (measure/ptx/prove.h).
 struct ProofReport {
   struct Line {
     std::string kernel;
@@ -104,7 +104,7 @@ struct ProofReport {
   bool refuted() const;
 };
 
-/// Runs the same source on a device of the PTX machine, in exact arithmetic. Throws Error as run() does.
+/// Runs the kernels of the source on a device of the PTX machine, in exact arithmetic. Throws Error as run() does.
 ProofReport prove_emitted(const RunOptions&, Progress&);
 std::string print_lines(const ProofReport&);
 

@@ -17,7 +17,7 @@ namespace deplo::apps {
 /// The kernels of a source, the values of its inputs, and a reference that does not depend on the kernels.
 class Subject {
  public:
-  struct Output {            // outputs() has them in the order of the module's outputs
+  struct Output {            // outputs() returns them in the order of the module's outputs
     std::string name, file;  // file: its name without the folder and the suffix
     ir::TensorType type;
     std::size_t place = 0;  // index among all outputs, including those without elements

@@ -19,7 +19,7 @@ namespace {
 
 // A kernel with more FLOPs per byte than this, such as a matmul, is rated in GFLOP/s, and any other kernel in GB/s.
 constexpr double intensity_of_compute = 4;
-constexpr std::size_t least_table = 88;  // columns; narrower windows get two lines per kernel
+constexpr std::size_t least_table = 88;  // columns; narrower windows get several lines per kernel
 constexpr std::size_t numbers_width = 66;
 
 std::int64_t failed(const engine::Row& row) {
@@ -187,8 +187,7 @@ std::string family_text(const engine::FamilyRow& family, std::size_t width) {
   return family.fault.empty() ? text : text + family.fault + "\n";
 }
 
-/// Returns "in exact arithmetic: 3 schedules proved, 1 proved in part", and one line for each schedule that is not
-/// proved.
+/// Returns "in exact arithmetic: 3 proved, 1 proved in part", and one line for each schedule that is not proved.
 std::string proofs(const engine::Summary& summary) {
   std::map<std::string, std::int64_t> counts;
   std::string others;

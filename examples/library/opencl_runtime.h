@@ -1,5 +1,5 @@
-// A minimal runtime for a deplo::Program. It runs the program's launches on the first OpenCL device that the program
-// names or, if the program names none, on the first device of all.
+// A minimal runtime for a deplo::Program. It runs the program's launches on the first OpenCL device with the program's
+// device name or, if the program has none, on the first device of all.
 #pragma once
 #include <deplo/program.h>
 

@@ -40,7 +40,7 @@ std::string escaped(const std::string& text, const std::string& special) {
   return result;
 }
 
-/// The name of a command's function: "_deplo_db_best"; "_deplo_program" for the program itself.
+/// Returns the name of a command's function: "_deplo_db_best"; "_deplo_program" for the program itself.
 std::string function_name(const std::string& command) {
   std::string name = command.empty() ? "program" : command;
   for (char& c : name)
