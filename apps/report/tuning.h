@@ -98,7 +98,7 @@ struct TunedKernel {
 
 struct TunedRun {
   std::string started, searcher, revision, host, device;
-  std::string experiment;  // its name; "": it has none
+  std::string experiment;  // name of the experiment; "": it has none
   std::uint64_t seed = 0;
   std::int64_t trials = 0;
 };

@@ -211,7 +211,7 @@ void add_importance(std::vector<Figure>& figures, const Kernels& kernels) {
     bool named = false;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       const double own = shares.at(name)[i];
-      if (own <= 0) continue;  // this store has no share of it
+      if (own <= 0) continue;  // the store has no share for this knob or pair
       rows.push_back({named ? "" : name, own, 0, 0, i, print(own, Unit::percent)});
       named = true;
     }
