@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Writes routed_mlp.yaml: make_routed_mlp.py > routed_mlp.yaml. baselines/torch_routed_mlp.py takes the same rows."""
+"""Writes routed_mlp.yaml: make_routed_mlp.py > routed_mlp.yaml. baselines/torch_routed_mlp.py uses the same rows."""
 import sys
 
 HEAD = """\
-# Routed MLPs (mixtures of experts) of the sizes of two models, written by make_routed_mlp.py, in f32. Of few tokens each one
-# has matmuls of its own; of more, rows are sorted by expert and padded to blocks, as vLLM's moe_align_block_size does.
-# Names end in the number of tokens. Logits are scaled as weights of that size would be, or one expert would take it all.
+# Routed MLPs (mixtures of experts) in the sizes of two models, in f32. make_routed_mlp.py writes this file. If there are
+# few tokens, each token has its own matmuls. If there are more, rows are sorted by expert and padded to blocks, as vLLM's
+# moe_align_block_size does. Names end in the number of tokens. The logits are scaled like those of weights of that size.
+# Without the scale, one expert would get all tokens.
 target: auto
 device: opencl
 search: {strategy: default, seed: 0}
@@ -14,10 +15,10 @@ budget: {time: 3600, trials: 60, patience: 40}
 kernels:
 """
 
-# Hidden size, intermediate size of an expert, experts, experts of a token.
+# Hidden size, intermediate size of an expert, number of experts, experts per token.
 MODELS = {"qwen1.5-moe-a2.7b": (2048, 1408, 60, 4), "qwen3-30b-a3b": (2048, 768, 128, 8)}
-# Rows of a block by tokens, measured on CPUs: short blocks have few empty rows, and neighbours of one expert find its weights
-# in the cache. 0: no blocks.
+# Number of tokens: rows of a block. The rows were chosen by measurements on CPUs: short blocks have few empty rows, and
+# neighbouring blocks of one expert find its weights in the cache. 0: no blocks.
 BLOCKS = {1: 0, 32: 8, 128: 8, 512: 8}
 
 ROUTE = """\
@@ -50,7 +51,7 @@ y = torch.bmm(F.silu(a) * b, down[expert]).view({padded}, {hidden})
 def expression(model, tokens, block):
     hidden, inner, experts, top = MODELS[model]
     rows = tokens * top
-    # An expert's last block is short of a whole one by at most block - 1 rows; no block is empty.
+    # The last block of an expert lacks at most block - 1 rows; no block is empty.
     blocks = min(rows, (rows + experts * (block - 1)) // block) if block else 0
     text = ROUTE + (SORTED if block else EACH)
     return text.format(tokens=tokens, hidden=hidden, inner=inner, both=2 * inner, experts=experts, top=top, rows=rows, block=block,

@@ -5,8 +5,9 @@ import sys
 
 HEAD = """\
 # The published suite of 84 kernels (TinyLlama-1.1B and Qwen2.5-7B at sequence lengths 32, 128 and 512; fp32, batch 1) as
-# expressions, written by make_suite84.py. Matmul weights are [K, N]. The mask that naive_attn adds is an input, drawn like
-# every other: -inf above the diagonal would cost the same. Equal kernels (q_proj and o_proj, …) are tuned once.
+# expressions. make_suite84.py writes this file. Matmul weights are [K, N]. The mask that naive_attn adds is an input with
+# random values like every other input; a mask with -inf above the diagonal would take the same time. Equal kernels
+# (q_proj and o_proj, …) are tuned once.
 target: auto
 device: opencl
 search: {strategy: default, seed: 0}
@@ -21,7 +22,7 @@ def randn(shape):
 
 
 def expression(op, shapes):
-    """The computation of one row; shapes are those of its operands, in the table's order."""
+    """The expression of one row of the table. shapes: the shapes of its operands, in the table's order."""
     names = {
         "matmul": "ab", "matmul_add": "abr", "rmsnorm": "xw", "softmax": "x", "silu_mul": "gu",
         "silu_mul_matmul": "guw", "sdpa": "qkv", "naive_attn": "qkv",
