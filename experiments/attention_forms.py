@@ -3,9 +3,9 @@
 
     attention_forms.py [--deplo PROGRAM] [--time SECONDS] [--rounds N] [--device DEVICE] [--dtype TYPE] [--store FILE]
 
-Each of 16 attentions is tuned once, which also tunes the kernels of both forms. Then the three are timed as a whole, one
-after the other in each round. The table has the medians in µs, and the tuned graph's time over that of the faster form:
-above 1 a form is faster than what tuning chose.
+Each of 16 attentions is tuned once, which also tunes the kernels of both forms. Then the tuned graph and the two forms are
+each timed as a whole, one after the other in each round. The table has the medians in µs, and the ratio of the tuned
+graph's time to that of the faster form. If it is above 1, a form is faster than the choice of tuning.
 """
 import argparse
 import itertools
@@ -26,7 +26,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--deplo", default="deplo")
     parser.add_argument("--time", type=float, default=120, help="seconds of tuning for each attention [120]")
-    parser.add_argument("--rounds", type=int, default=5, help="how often the three are timed in turns [5]")
+    parser.add_argument("--rounds", type=int, default=5, help="number of rounds [5]")
     parser.add_argument("--device", default="opencl")
     parser.add_argument("--dtype", default="f32")
     parser.add_argument("--store", help="keep the measurements in FILE; the next call continues from there")
@@ -48,7 +48,7 @@ def run(options, command):
 
 
 def tune(options, name, code, folder, store):
-    """The decisions that tuning takes."""
+    """The decisions that tuning chooses."""
     experiment = {"device": options.device, "dtype": options.dtype, "budget": {"time": options.time},
                   "kernels": [{"name": name, "expression": code}]}
     config = Path(folder) / "attention.yaml"

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Writes the convolutions of ResNet-50, MobileNet-v2 and ConvNeXt-T as modules, a file each.
+"""Writes the convolutions of ResNet-50, MobileNet-v2 and ConvNeXt-T as modules, one file each.
 
     python3 experiments/convolution_shapes.py FOLDER [--batch 8]
     python3 experiments/module_times.py FOLDER --output convolutions.jsonl --threads 2
 
-Names are NETWORK_CHANNELSxSIDE_to_OUT_kKERNEL_sSTRIDE, and _gGROUPS of depthwise ones. Each shape
-stands once: 23, 25 and 8.
+Names are NETWORK_CHANNELSxSIDE_to_OUT_kKERNEL_sSTRIDE, with _gGROUPS for depthwise convolutions.
+Each shape occurs once; the networks have 23, 25 and 8 shapes.
 The networks are those of torchvision. Needs Python only.
 """
 import argparse
 import pathlib
 
-# (channels, out, kernel, stride, side of the input); depthwise ones have as many groups as channels.
+# (channels, out, kernel, stride, side of the input); depthwise convolutions have as many groups as channels.
 RESNET50 = [
     (3, 64, 7, 2, 224), (64, 64, 1, 1, 56), (64, 64, 3, 1, 56), (64, 256, 1, 1, 56), (256, 64, 1, 1, 56), (256, 128, 1, 1, 56),
     (128, 128, 3, 2, 56), (128, 512, 1, 1, 28), (256, 512, 1, 2, 56), (512, 128, 1, 1, 28), (128, 128, 3, 1, 28),

@@ -5,26 +5,26 @@
     export_pt2.py --model llama-block --qk-norm --attention eager --decompose block.pt2
     export_pt2.py --model mlp --hidden 32 --ffn 48 --seq 3 --expected mlp.json mlp.pt2
 
-Needs PyTorch, 2.5 or later (a CPU build will do). Models:
+Needs PyTorch 2.5 or later (a CPU build is enough). Models:
 
     llama-block  RMSNorm, q/k/v projections, rotary embedding, grouped-query causal attention, residual, SwiGLU, residual
                  (--qkv-bias: Qwen2.5; --qk-norm: Qwen3)
-    mlp          Linear, GELU, Linear, with a LayerNorm before and softmax behind
+    mlp          LayerNorm, Linear, GELU, Linear, softmax
     head         token ids -> embedding -> RMSNorm -> Linear: integer inputs
-    routed-mlp   a mixture of experts: topk, rows sorted by expert and padded to blocks, gathered weights, and its other steps
+    routed-mlp   a mixture of experts: topk, rows sorted by expert and padded to blocks, gathered weights, and the rest
     multihead    nn.MultiheadAttention and nn.TransformerEncoderLayer, with their masks and other arguments
-    operators    most operations that a .pt2 file may have, each on a small tensor: a test of readers
+    operators    most operations that a .pt2 file may have, each on a small tensor, to test the reader
     narrow       integers of 8 and 16 bits, truth values, float64
     packed       linear layers with weights of 4 and 8 bits
     copies       operations in place on copies and on views
-    strided      elements by their places in memory
-    rotary       complex numbers, as rotary embeddings have them
-    assorted     what models of Hugging Face's transformers and quantized ones have beside these
-    fourier      Fourier transforms, and what else of complex numbers they need
+    strided      as_strided: elements by their places in memory
+    rotary       complex numbers as in rotary embeddings
+    assorted     other operations of Hugging Face's transformers and of quantized models
+    fourier      Fourier transforms, and the operations on complex numbers that they need
     corners      both results of max, indices below 0, tensors without elements, powers of integers, fractions in a range
 
---decompose writes core ATen (run_decompositions) in place of the operators as the model calls them. --expected also
-writes inputs and outputs as JSON, computed in float64 from the float32 (or --dtype) weights.
+--decompose writes core ATen (run_decompositions) instead of the operators that the model calls. --expected also writes
+inputs and outputs as JSON. The outputs are computed in float64 from the float32 (or --dtype) weights.
 """
 import argparse
 import copy
@@ -37,7 +37,7 @@ from torch import nn
 
 
 class RMSNorm(nn.Module):
-    """As Hugging Face's models write it: no torch.nn.RMSNorm."""
+    """RMSNorm as Hugging Face's models write it, without torch.nn.RMSNorm."""
 
     def __init__(self, size, eps=1e-6):
         super().__init__()
@@ -74,7 +74,7 @@ class Attention(nn.Module):
 
     @torch.no_grad()
     def rotary(self, x, positions):
-        """As Hugging Face's rotary embedding: cos and sin of (batch, seq, dim), computed without autocast."""
+        """Like Hugging Face's rotary embedding: cos and sin of (batch, seq, dim), computed without autocast."""
         inv_freq = self.inv_freq[None, :, None].to(x.dtype).expand(positions.shape[0], -1, 1).to(x.device)
         with torch.autocast(device_type="cpu", enabled=False):
             angles = (inv_freq @ positions[:, None, :].to(x.dtype)).transpose(1, 2)
@@ -151,7 +151,7 @@ class Multihead(nn.Module):
         super().__init__()
         self.register_buffer("mask", torch.full((o.seq, o.seq), float("-inf")).triu(1))
         self.register_buffer("hidden", torch.rand(o.seq, o.seq) > 0.5)
-        self.hidden[:, 0] = False  # no row is hidden whole, which gives NaN
+        self.hidden[:, 0] = False  # no row is hidden completely, because that gives NaN
         self.register_buffer("padding", torch.arange(o.seq) >= torch.tensor([[o.seq], [o.seq - 2]]))
         self.batch_first = nn.MultiheadAttention(o.hidden, o.heads, batch_first=True)
         self.sequence_first = nn.MultiheadAttention(o.hidden, o.heads, bias=False, add_zero_attn=True)
@@ -201,7 +201,7 @@ class RoutedMlp(nn.Module):
         g, u = torch.bmm(x[source].view(blocks, self.block, -1), self.up[expert]).chunk(2, -1)
         y = torch.bmm(F.silu(g) * u, self.down[expert]).flatten(0, 1)
         routed = (y[place].view(-1, self.top, x.shape[1]) * weights[..., None]).sum(1)
-        # The same by the other ways to say it.
+        # The same operations in other spellings.
         order = torch.argsort(ids, stable=True)
         added = torch.zeros_like(x).index_add(0, order // self.top, y[place[order]] * weights.flatten()[order, None])
         in_place = torch.zeros_like(x)
@@ -257,7 +257,7 @@ class Operators(nn.Module):
 
 
 class Corners(nn.Module):
-    """What few programs have: both results of max, indices below 0, tensors without elements, powers of integers."""
+    """Rare operations: both results of max, indices below 0, tensors without elements, powers of integers."""
     def __init__(self, o):
         super().__init__()
         self.register_buffer("ids", torch.tensor([-1, 0, -3, 2]))
@@ -275,7 +275,7 @@ class Corners(nn.Module):
 
 
 class Narrow(nn.Module):
-    """Integers of 8 and 16 bits, truth values and float64, whose arithmetic is PyTorch's."""
+    """Integers of 8 and 16 bits, truth values and float64, with PyTorch's arithmetic."""
     def __init__(self, o):
         super().__init__()
         self.register_buffer("bytes", torch.tensor([0, 1, 100, 200, 255, 17, 128, 64], dtype=torch.uint8))
@@ -294,8 +294,8 @@ class Narrow(nn.Module):
 
 
 class Packed(nn.Module):
-    """Linear layers whose weights are packed, with a scale for each group of 128 (in small ones 16): two of 4 bits in a byte
-    along K, eight of 4 bits in an int32 along K with zero points (GPTQ) and along N (AWQ), and bytes."""
+    """Linear layers with packed weights, and a scale for each group of 128 (16 in small layers). The formats: two weights of
+    4 bits in a byte along K; eight of 4 bits in an int32, along K with zero points (GPTQ) and along N (AWQ); and bytes."""
     def __init__(self, o):
         super().__init__()
         k, n, groups = o.hidden, o.ffn, o.hidden // (128 if o.hidden >= 512 else 16)
@@ -323,7 +323,7 @@ class Packed(nn.Module):
 
 
 class Copies(nn.Module):
-    """Operations in place on what reshape, flatten, contiguous and to copy, and on what they do not."""
+    """Operations in place on results of reshape, flatten, contiguous and to: on copies, and on views."""
     def __init__(self, o):
         super().__init__()
 
@@ -336,7 +336,7 @@ class Copies(nn.Module):
 
 
 class Strided(nn.Module):
-    """as_strided of tensors in two orders of memory: windows, steps and repeated elements."""
+    """as_strided of tensors with two memory layouts: windows, steps and repeated elements."""
     def __init__(self, o):
         super().__init__()
 
@@ -429,9 +429,9 @@ def options():
     p.add_argument("--qkv-bias", action="store_true")
     p.add_argument("--qk-norm", action="store_true")
     p.add_argument("--attention", choices=["sdpa", "eager"], default="sdpa")
-    p.add_argument("--dtype", choices=["float32", "float16", "bfloat16"], default="float32", help="of the file's weights")
-    p.add_argument("--decompose", action="store_true", help="core ATen")
-    p.add_argument("--bare", action="store_true", help="leave stack traces out of the file, which is smaller")
+    p.add_argument("--dtype", choices=["float32", "float16", "bfloat16"], default="float32", help="type of the file's weights")
+    p.add_argument("--decompose", action="store_true", help="write core ATen")
+    p.add_argument("--bare", action="store_true", help="leave out stack traces, so that the file is smaller")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--expected", metavar="JSON", help="also write inputs and outputs, computed in float64")
     p.add_argument("output", metavar="FILE.pt2")

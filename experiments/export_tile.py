@@ -6,11 +6,11 @@
     export_tile.py experiments/tile/kernels.py softmax softmax.tileirbc 'f32[_,_]' 'f32[_,_]' =256
     export_tile.py --version 13.1 experiments/tile/kernels.py scale scale.tileirbc 'f16[_]' 'f16[_]' f32 =128
 
-Behind the file, the kernel and the output stands each parameter: an array with a `_` for each
-dimension, the type of a number, or a constant behind `=`, which is compiled into the kernel. The
-last stride of an array is 1, the others are divisible by 8, its address by 16, and no two arrays
-overlap; extents and strides are 32-bit integers. The entry's arguments are then, for each array,
-its address, its extents and its strides.
+The parameters follow the file, the kernel and the output. A parameter is an array with a `_` for
+each dimension, the type of a number, or a constant after `=`, which is compiled into the kernel.
+The last stride of an array is 1, the other strides are divisible by 8, and the address is divisible
+by 16. Arrays do not overlap. Extents and strides are 32-bit integers. For each array, the entry's
+arguments are its address, its extents and its strides.
 """
 import argparse
 import ast
@@ -43,13 +43,13 @@ def constraint(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--version', default='13.3', help='of the bytecode: 13.1 to 13.4 [%(default)s]')
+    parser.add_argument('--version', default='13.3', help='version of the bytecode: 13.1 to 13.4 [%(default)s]')
     parser.add_argument('file')
     parser.add_argument('kernel')
     parser.add_argument('output')
     parser.add_argument('parameters', nargs='*')
     options = parser.parse_args()
-    # Not an import, which makes the path absolute: the debug info then names a folder of this machine.
+    # An import would make the path absolute, and the debug info would then name a folder of this machine.
     module = types.ModuleType('kernels')
     with open(options.file) as source:
         exec(compile(source.read(), options.file, 'exec'), vars(module))

@@ -3,9 +3,9 @@
 
     python3 experiments/exported_models.py ../shared/models [--deplo build/release/bin/deplo] [--only 'v_*'] [--quick]
 
-Beside NAME.pt2 are NAME.json ({"inputs": names in order}) and NAME.npz (in0 ..., outd0 ...: outputs in float64). An
-output agrees if its worst element is within 1e-5 of its root mean square. Prints a line for each file and a count. Needs
-Python only.
+NAME.json ({"inputs": names in order}) and NAME.npz (in0 ..., outd0 ...: outputs in float64) are in the same folder as
+NAME.pt2. An output agrees if the error of its worst element is at most 1e-5 of its root mean square. Prints a line for
+each file and a count. Needs only Python.
 """
 import argparse
 import ast
@@ -24,7 +24,7 @@ TOLERANCE = 1e-5
 
 
 def read_npy(data):
-    """(shape, values) of the bytes of a .npy file."""
+    """The (shape, values) of a .npy file, given its bytes."""
     size = 2 if data[6] == 1 else 4
     length = int.from_bytes(data[8:8 + size], "little")
     header = ast.literal_eval(data[8 + size:8 + size + length].decode())
@@ -35,7 +35,7 @@ def read_npy(data):
 
 
 def in_rows(values, shape):
-    """Row-major order of values whose first index changes fastest."""
+    """Puts values whose first index changes fastest into row-major order."""
     strides = [math.prod(shape[:d]) for d in range(len(shape))]
     places = [0]
     for extent, stride in zip(shape, strides):
@@ -44,7 +44,7 @@ def in_rows(values, shape):
 
 
 def error(found, expected):
-    """The worst difference relative to the root mean square of what is finite; equal infinities and NaN agree."""
+    """The worst difference relative to the root mean square of the finite elements. Equal infinities agree, and so do NaN."""
     finite = [e for e in expected if math.isfinite(e)]
     scale = math.sqrt(sum(e * e for e in finite) / max(len(finite), 1)) or 1.0
     worst = 0.0
@@ -90,7 +90,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--deplo", default="build/release/bin/deplo")
     parser.add_argument("--only", default="*", help="names by glob")
-    parser.add_argument("--device", default="opencl:0", help="as of deplo run")
+    parser.add_argument("--device", default="opencl:0", help="device, as for deplo run")
     options = parser.parse_args()
     files = [f for f in sorted(options.folder.glob("*.pt2")) if fnmatch.fnmatch(f.stem, options.only)]
     right = 0

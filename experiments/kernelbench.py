@@ -3,18 +3,18 @@
 
     python3 experiments/kernelbench.py ../shared/kernelbench/level1 [--deplo build/release/bin/deplo] [--only '5*']
 
-Every constant of a file becomes small: batches at most 2, groups 8, channels 16, images 32 wide, other sizes 24. A file
-that is refused runs with other sizes of at most 8: two that must be equal may then be so. If it is refused again, as a
-model for images of 224 x 224 is, it runs with a small batch only.
+The constants of a file are reduced: batches to at most 2, groups to 8, channels to 16, the width of images to 32, other
+sizes to 24. If deplo refuses a file, it runs again with other sizes of at most 8, so that two sizes that must be equal may
+become equal. If deplo refuses it again, as for a model for images of 224 x 224, only the batch is reduced.
 deplo compares each output with its reference in double, which tests/data/torch_values compares with PyTorch. Prints a
-line for each problem and a count. Needs Python only.
+line for each problem and a count. Needs only Python.
 
-With `--sizes-for-two-cores FOLDER` it writes each problem in sizes that take two cores well below a second, for
-experiments/module_times.py: batches of more than 4 are halved, and then the largest sizes, down to 4 GFLOP and 100 MB of
-inputs and outputs. It prints what it changed. That needs PyTorch, as the next does.
+`--sizes-for-two-cores FOLDER` writes each problem in sizes that take two cores well below a second, for
+experiments/module_times.py. Batches of more than 4 are halved, and then the largest sizes, down to 4 GFLOP and 100 MB of
+inputs and outputs. The script prints the changes. This option and the next need PyTorch.
 
-With `--export FOLDER` it writes each problem in the reduced sizes as an exported program with inputs and PyTorch's outputs,
-which experiments/exported_models.py runs and compares.
+`--export FOLDER` writes each problem in the reduced sizes as an exported program, with inputs and PyTorch's outputs.
+experiments/exported_models.py runs these programs and compares the outputs.
 """
 import argparse
 import ast
@@ -28,7 +28,7 @@ import sys
 import tempfile
 
 
-LARGE = 4096  # equal sizes from here on stay equal: a vector of labels goes with a square of predictions
+LARGE = 4096  # equal sizes of at least this stay equal: a vector of labels belongs to a square of predictions
 BATCH = 2
 
 
@@ -40,7 +40,7 @@ def small(name, value, limit=24):
     if "group" in name:
         return min(value, 8)
     if limit > 8 and re.search("image|height|width", name):
-        return min(value, 32)  # models halve it and cut it into patches
+        return min(value, 32)  # models halve the size and cut the image into patches
     return min(value, 16 if "channel" in name or "feature" in name else limit)
 
 
@@ -52,7 +52,7 @@ def small_batch(name, value):
     return min(value, BATCH) if "batch" in name else value
 
 
-REDUCTIONS = small, smaller, small_batch  # one after the other, until a model is not refused
+REDUCTIONS = small, smaller, small_batch  # tried in this order until deplo accepts a model
 
 
 def assigned(node):
@@ -66,7 +66,7 @@ def assigned(node):
 
 
 def edited(text, edits):
-    """The text with other values in the place of expressions, which come in its order and stand on one line each."""
+    """Replaces expressions of the text. edits are in the order of the text; each expression is on one line."""
     lines = text.splitlines(keepends=True)
     for expression, new in reversed(edits):
         line = lines[expression.lineno - 1]
@@ -75,7 +75,7 @@ def edited(text, edits):
 
 
 def reduced_text(text, reduced):
-    """The file with its constants made small. Constants that others are made of come first."""
+    """The file with reduced constants. Constants from which others are computed come first."""
     edits, known, large = [], {}, {}
     for name, expression in (pair for node in ast.parse(text).body for pair in assigned(node)):
         try:
@@ -97,7 +97,7 @@ def reduced_text(text, reduced):
 
 
 def constants(text):
-    """Constants of one line that are whole numbers or several of them: name, expression and value of each."""
+    """The one-line constants that are integers or sequences of integers: name, expression and value of each."""
     known, found = {}, []
     for name, expression in (pair for node in ast.parse(text).body for pair in assigned(node)):
         try:
@@ -130,7 +130,7 @@ def work(text):
 
 
 def in_sizes_for_two_cores(text, flops=4e9, size=100e6):
-    """The text, and the values of its constants that keep the limits."""
+    """The text, and values of its constants that keep the limits."""
     sizes = {name: value for name, _, value in constants(text)}
     fixed = re.compile("kernel|stride|padd|dilat|group|class|dim$|channel|feature")
     while True:
@@ -184,7 +184,7 @@ def export(file, text, folder):
 
 
 def run(file, text, options):
-    """A word for the outcome, and deplo's message."""
+    """The outcome as a word, and deplo's message."""
     with tempfile.TemporaryDirectory() as folder:
         problem = pathlib.Path(folder, file.name)
         problem.write_text(text)
@@ -207,10 +207,11 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--deplo", default="build/release/bin/deplo")
     parser.add_argument("--only", default="*", help="names by glob")
-    parser.add_argument("--device", default="opencl:0", help="as of deplo run")
+    parser.add_argument("--device", default="opencl:0", help="device, as for deplo run")
     parser.add_argument("--timeout", type=float, default=300, help="seconds for each problem")
     parser.add_argument("--export", type=pathlib.Path, help="write exported programs to this folder instead")
-    parser.add_argument("--sizes-for-two-cores", type=pathlib.Path, metavar="FOLDER", help="write the problems in such sizes")
+    parser.add_argument("--sizes-for-two-cores", type=pathlib.Path, metavar="FOLDER",
+                        help="write the problems in sizes that suit two cores")
     options = parser.parse_args()
     files = sorted(options.folder.glob("*.py"), key=lambda f: int(f.stem.split("_")[0]))
     files = [f for f in files if fnmatch.fnmatch(f.stem, options.only)]

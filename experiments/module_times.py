@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""Times every module of a folder beside PyTorch: a table for any folder of KernelBench's form.
+"""Times every module of a folder in comparison with PyTorch: a table for any folder in KernelBench's form.
 
     python3 experiments/module_times.py FOLDER --output FILE.jsonl [--only 'resnet*'] [--tuned STORE] [--time 1]
 
-A file has a class Model and the functions get_inputs and get_init_inputs. For each file it prints how many kernels deplo
-makes, whether deplo's outputs are right (its own reference in double), the microseconds of deplo, of PyTorch eager and of
-torch.compile, eager's time over deplo's, and the share of the machine's bound that deplo reaches: the time of the
-arithmetic or the bytes that no schedule of its kernels avoids, at the highest rates that were measured, over deplo's time.
-deplo's time is the sum of its kernels, each with cold operands. PyTorch's is the median of calls of up to 64 copies of the
-module and its inputs, in turns, that they come from memory, too; what it computes between its operations stays warm.
-Rounds alternate between the two, and medians of the rounds count.
+A file has a class Model and the functions get_inputs and get_init_inputs. The columns of the table are: the number of
+deplo's kernels; whether deplo's outputs are right (compared with its own reference in double); the microseconds of deplo,
+of PyTorch eager and of torch.compile; eager's time divided by deplo's; and the share of the machine's bound that deplo
+reaches. The bound is the time of the arithmetic or the bytes that no schedule of the kernels avoids, at the highest
+measured rates; the share is this time divided by deplo's.
+deplo's time is the sum of its kernels, each with cold operands. PyTorch's time is the median of calls of up to 64 copies of
+the module and its inputs in turns, so that these also come from memory; intermediate tensors stay in the caches.
+Rounds alternate between the two, and the table has the medians of the rounds.
 
-Each file is one line of JSON in --output; a file that is there already is not measured again. Needs PyTorch.
+Each file becomes one line of JSON in --output. A file that is already there is not measured again. Needs PyTorch.
 """
 import argparse
 import copy
@@ -27,7 +28,7 @@ import time
 
 ROUNDS = 3  # of deplo and PyTorch in turns
 SECONDS = 1.0  # of PyTorch in each round
-COLD_BYTES = 128 << 20  # of all copies of a module and its inputs: more than last caches hold
+COLD_BYTES = 128 << 20  # of all copies of a module and its inputs: more than last-level caches hold
 
 
 def deplo(options, command, file):
@@ -41,7 +42,7 @@ def deplo(options, command, file):
 
 
 def cold_copies(model, inputs):
-    """Pairs of a module and its inputs: at most 64, the first the given one."""
+    """Pairs of a module and its inputs: at most 64. The first is the given pair."""
     tensors = [*model.parameters(), *model.buffers(), *(x for x in inputs if hasattr(x, "element_size"))]
     size = sum(t.numel() * t.element_size() for t in tensors)
     count = min(64, max(2, math.ceil(COLD_BYTES / max(size, 1))))
@@ -95,7 +96,7 @@ def measure(options, file):
         eager.append(median_us([lambda pair=pair: pair[0](*pair[1]) for pair in copies]))
         bench = deplo(options, "bench", file)
         ours.append(bench["ours_us"])
-    bound = sum(kernel["bound_us"] or 0 for kernel in bench["kernels"])  # null where little is certain
+    bound = sum(kernel["bound_us"] or 0 for kernel in bench["kernels"])  # null if no bound is certain
     return {"file": file.stem, "kernels": len(bench["kernels"]), "right": right, "deplo_us": statistics.median(ours),
             "eager_us": statistics.median(eager), "compile_us": compiled_us(copies),
             "bound_us": bound or None, "device": bench["device"], "target": bench["target"],
@@ -128,11 +129,11 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--output", type=pathlib.Path, required=True, help="results, a JSON line for each file")
     parser.add_argument("--deplo", default="build/release/bin/deplo")
-    parser.add_argument("--device", default="opencl", help="as of deplo bench")
+    parser.add_argument("--device", default="opencl", help="device, as for deplo bench")
     parser.add_argument("--tuned", type=pathlib.Path, help="a store with tuned schedules")
     parser.add_argument("--only", default="*", help="names by glob")
-    parser.add_argument("--time", type=float, help="seconds for each kernel, as of deplo bench [its default]")
-    parser.add_argument("--threads", type=int, help="of PyTorch [as many as it takes]")
+    parser.add_argument("--time", type=float, help="seconds for each kernel, as for deplo bench [its default]")
+    parser.add_argument("--threads", type=int, help="PyTorch's threads [its default]")
     parser.add_argument("--limit", type=float, default=600, help="seconds for each command of deplo")
     options = parser.parse_args()
     try:
