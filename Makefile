@@ -3,25 +3,25 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PRESET ?= release
 BUILD := build/$(PRESET)
-# Installs missing packages; `make SETUP=: …` leaves that out (another distribution, everything there).
+# Installs missing packages. `make SETUP=: …` skips that, for example on other distributions.
 SETUP ?= scripts/setup.sh
-# Seconds of tuning, for all kernels together; set-up and build come before.
+# Seconds of tuning for all kernels together, after set-up and build.
 TIME ?= 300
 CONFIG ?= experiments/qwen_s512.yaml
-# What the property tests draw: other cases for each number up to 99999.
+# Seed of the property tests, up to 99999. Each seed draws other cases.
 SEED ?= 0
 export GTEST_RANDOM_SEED = $(SEED)
-# What ninja prints before each step of a build: how many steps are done, and how many there are.
+# Text that ninja prints before each build step: finished and total steps, per cent, and seconds.
 export NINJA_STATUS = [%f of %t, %p, %e s] $(empty)
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cpp' '*.h')
 
-# $(call configure,PRESET): once; again, from nothing, where the folder was configured for another place or not to the end.
-# Later changes of CMake files are noticed by ninja itself.
+# $(call configure,PRESET) configures the build folder once. It configures from scratch if the folder was configured for
+# another path or incompletely. ninja itself notices later changes of CMake files.
 configure = @if ! [ build/$(1)/build.ninja -nt CMakePresets.json ] || \
     ! grep -qsxF 'CMAKE_HOME_DIRECTORY:INTERNAL=$(CURDIR)' build/$(1)/CMakeCache.txt; \
   then cmake --preset $(1) --fresh --log-level=NOTICE && touch build/$(1)/build.ninja; fi
 
-# Where `make install` puts programs, library, headers and data; below DESTDIR where that is set.
+# `make install` puts programs, library, headers and data below this path, and below DESTDIR if that is set.
 PREFIX ?= /usr/local
 
 .PHONY: help tune test test-all build bench bundle package install update-golden format lint hooks clean setup
@@ -46,7 +46,7 @@ test: setup ## build, and run the tests (SEED=1: other random cases)
 	@cmake --build $(BUILD) --target tests
 	@scripts/run_tests.sh $(BUILD) --preset $(PRESET) --label-exclude '^long'
 
-test-all: build ## build everything, and run every test, long ones, too
+test-all: build ## build everything, and run every test, including the long ones
 	@scripts/run_tests.sh $(BUILD) --preset $(PRESET)
 
 bench: setup ## build, and run the benchmarks of tests/bench
@@ -54,12 +54,12 @@ bench: setup ## build, and run the benchmarks of tests/bench
 	@cmake --build $(BUILD) --target benches
 	@set -e; for bench in tests/bench/bench_*.cpp; do $(BUILD)/bin/$$(basename $$bench .cpp); done
 
-bundle: setup ## a folder to copy to a machine with a GPU
+bundle: setup ## make a folder to copy to a machine with a GPU
 	$(call configure,$(PRESET))
 	@cmake --build $(BUILD) --target deplo deplo-tune
 	@scripts/bundle.sh $(BUILD) bundle
 
-package: setup ## a .deb of the programs and the library, below build/release
+package: setup ## make a .deb of the programs and the library in build/release
 	$(call configure,release)
 	@cmake --build build/release --target deplo deplo-tune library
 	@cd build/release && cpack
@@ -69,7 +69,7 @@ install: setup ## build, and install (PREFIX=/usr/local)
 	@cmake --build $(BUILD) --target deplo deplo-tune library
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
-# The tests that compare with files under tests/golden, tests/listings and tests/traces write these instead.
+# The tests that compare with files under tests/golden, tests/listings and tests/traces write these files instead.
 update-golden: setup ## rewrite goldens and listings of the tests
 	$(call configure,$(PRESET))
 	@cmake --build $(BUILD) --target test_rules test_apps
@@ -77,11 +77,11 @@ update-golden: setup ## rewrite goldens and listings of the tests
 	@UPDATE_GOLDEN=1 $(BUILD)/bin/test_apps --gtest_brief=1 --gtest_filter='Traces.*'
 	@git diff --stat -- tests
 
-format: ## clang-format over the sources, in place
+format: ## format the sources in place with clang-format
 	@$(SETUP) clang-format
 	@clang-format -i $(SOURCES)
 
-lint: ## clang-format, clang-tidy, twin definitions, headers alone
+lint: ## check the format, run clang-tidy, find twin definitions, compile headers alone
 	@$(SETUP) clang-format clang-tidy
 	@clang-format --dry-run --Werror $(SOURCES)
 	$(call configure,odr)
@@ -89,7 +89,7 @@ lint: ## clang-format, clang-tidy, twin definitions, headers alone
 	$(call configure,tidy)
 	@cmake --build build/tidy
 
-hooks: ## format staged sources and check subjects at commits
+hooks: ## format staged sources and check subjects of commits
 	@$(SETUP) clang-format
 	@git config core.hooksPath scripts/hooks
 

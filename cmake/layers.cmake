@@ -1,10 +1,10 @@
 # deplo_layer(NAME USED… [HOT] [PART FOLDER]): a static library of every source below NAME/.
 #
-# A layer's headers are found only through build/layers/NAME/NAME (a link to its folder), and each target gets the links
-# of the layers it names, nothing else: an include of a layer to the right does not compile.
+# A layer's headers are found only through build/layers/NAME/NAME (a link to its folder). Each target gets only the links of
+# the layers that it names as USED, so an include of any other layer does not compile.
 #
-# HOT: what runs millions of times, DEPLO_HOT_FLAGS in Release. The rest stays at -O1, which compiles in three
-# quarters of the time. FOLDER below the layer (the target NAME_FOLDER) is the other way round.
+# HOT: the layer's code runs millions of times and is compiled with DEPLO_HOT_FLAGS in Release. Other layers are compiled
+# with -O1, which takes three quarters of the time. For FOLDER below the layer (the target NAME_FOLDER) it is the reverse.
 function(deplo_layer name)
   cmake_parse_arguments(PARSE_ARGV 1 layer "HOT" "PART" "")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.cpp)
@@ -44,7 +44,7 @@ function(deplo_layer name)
 endfunction()
 
 # deplo_verify_headers(LAYER): with CMAKE_VERIFY_INTERFACE_HEADER_SETS (make lint), the target
-# all_verify_interface_header_sets compiles each header of the layer alone: it includes what it uses.
+# all_verify_interface_header_sets compiles each header of the layer alone, which checks that it includes what it uses.
 function(deplo_verify_headers layer)
   set(root ${PROJECT_BINARY_DIR}/layers/${layer})
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/${layer}/*.h)
@@ -52,14 +52,14 @@ function(deplo_verify_headers layer)
   target_sources(${layer} INTERFACE FILE_SET HEADERS BASE_DIRS ${root} FILES ${headers})
 endfunction()
 
-# deplo_compile_by_room(TARGET): with DEPLO_UNITY up to 24 files of a room (a folder of a layer, the folders below it
-# included) are one compile: what a header and its templates cost is paid once. The last seven rules take 5.1 s together
-# and 12.2 s one by one (g++ 12 -O1 behind the precompiled header, processor time). The tests of a layer are one room:
-# most of their time are the templates of GoogleTest. A name in such a file's anonymous namespace is known in the
-# others, so it stands once in a room, and differs from the names of the layer's headers. The files of the rooms in
-# `apart` share names, and are compiled one by one: each file of instructions calls its parts as the others do. A test
-# whose names its neighbours have, too, has a namespace of its own; a local name may hide one of another file, so
-# -Wshadow is for the builds without DEPLO_UNITY.
+# deplo_compile_by_room(TARGET): with DEPLO_UNITY, up to 24 files of a room (a folder of a layer, including the folders
+# below it) are compiled as one, so each header and its templates are compiled once. The last seven rules take 5.1 s
+# together and 12.2 s one by one (g++ 12 -O1 with the precompiled header, processor time). The tests of a layer are one
+# room, because most of their time is spent on the templates of GoogleTest. A name in a file's anonymous namespace is
+# visible in the other files of the room. So it may be defined only once in a room, and must differ from the names of the
+# layer's headers. The rooms in `apart` are compiled one file at a time, because their files use the same names for
+# corresponding parts. A test whose names also occur in neighbouring tests has its own namespace. A local name may hide a
+# name of another file, so -Wshadow is used only without DEPLO_UNITY.
 function(deplo_compile_by_room target)
   if(NOT DEPLO_UNITY)
     return()
@@ -83,10 +83,11 @@ function(deplo_compile_by_room target)
   target_compile_options(${target} PRIVATE -Wno-shadow)
 endfunction()
 
-# deplo_precompile(TARGET FIRST HEADER): compiles HEADER once, in FIRST, and uses it in TARGET. What the standard library
-# costs each file is half of a clean build. TARGET and FIRST have the same -O: g++ takes it from the precompiled header.
+# deplo_precompile(TARGET FIRST HEADER): compiles HEADER once, in FIRST, and uses it in TARGET. Without this, the standard
+# library takes half of the time of a clean build. TARGET and FIRST must have the same -O, because g++ takes the level from
+# the precompiled header.
 function(deplo_precompile target first header)
-  if(CMAKE_CXX_COMPILER_LAUNCHER)  # ccache cannot share what a precompiled header of one build folder went into
+  if(CMAKE_CXX_COMPILER_LAUNCHER)  # ccache cannot share objects that depend on a build folder's precompiled header
     target_compile_options(${target} PRIVATE -include ${header})
   elseif(target STREQUAL first)
     target_precompile_headers(${target} PRIVATE ${header})

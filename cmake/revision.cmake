@@ -1,5 +1,5 @@
-# Writes FILE with the version and what git says of SOURCE, where that has changed: run at every build (cmake -P). Of a
-# source folder that is no repository itself (a tarball, perhaps below another repository) only the version is known.
+# Writes FILE with the version and the git description of SOURCE if these have changed. Runs at every build (cmake -P). If
+# the source folder is not a repository itself (a tarball, perhaps inside another repository), FILE has only the version.
 cmake_minimum_required(VERSION 3.25)
 get_filename_component(above ${SOURCE} DIRECTORY)
 set(ENV{GIT_CEILING_DIRECTORIES} ${above})

@@ -1,5 +1,5 @@
-// Precompiled: the standard library and fmt, which every file of every layer includes anyway (cmake/layers.cmake). Each
-// file still includes what it uses; the tidy preset builds without this.
+// The precompiled header: parts of the standard library and fmt, which the files of every layer include anyway
+// (cmake/layers.cmake). Each file still includes what it uses; the tidy preset builds without this header.
 #include <fmt/format.h>
 
 #include <algorithm>

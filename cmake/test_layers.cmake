@@ -1,5 +1,5 @@
-# Tests of the layers themselves: for each layer, a file that includes a header of every layer it may use compiles, and a
-# file that includes a header of any other layer does not.
+# Tests of the layers themselves. For each layer, a file that includes a header of a layer that it may use compiles. A file
+# that includes a header of any other layer does not compile.
 set(layer_header_core core/error.h)
 set(layer_header_ir ir/expr.h)
 set(layer_header_rules rules/rule.h)
@@ -22,7 +22,7 @@ function(deplo_try_include layer header expected)
   add_test(NAME layers.${name}
            COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -fsyntax-only "-I$<JOIN:${roots},;-I>" ${source}
            COMMAND_EXPAND_LISTS)
-  if(NOT expected)  # it must fail for this reason, and for no other
+  if(NOT expected)  # the compiler must fail for this reason only
     set_tests_properties(layers.${name} PROPERTIES PASS_REGULAR_EXPRESSION "${header}(: No such file|' file not found)")
   endif()
 endfunction()
@@ -38,7 +38,7 @@ foreach(layer ${layers})
   endforeach()
 endforeach()
 
-# A relative include would go round the links that keep the layers apart.
+# A relative include would bypass the links that separate the layers.
 add_test(NAME layers.no_relative_includes
          COMMAND grep -rnE "#include \"[.][.]/" --include=*.h --include=*.cpp
                  ${PROJECT_SOURCE_DIR}/core ${PROJECT_SOURCE_DIR}/ir ${PROJECT_SOURCE_DIR}/rules

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# bundle.sh BUILD FOLDER: the programs of a finished build with every library that they are linked to, except those that
-# belong to the kernel and the driver: a folder that runs on another Linux of the same processor with glibc 2.36 or later.
-# What is opened at run time (NVRTC, the CUDA driver, cuBLAS, oneDNN, OpenCL's drivers) stays out.
+# bundle.sh BUILD FOLDER: copies the programs of a finished build to FOLDER, with every library that they are linked to
+# except those of the kernel and of glibc. The folder runs on another Linux machine with the same processor architecture and
+# glibc 2.36 or later. Libraries that are opened at run time (NVRTC, the CUDA driver, cuBLAS, oneDNN, OpenCL's drivers) are
+# not included.
 set -euo pipefail
 
 build=$1
@@ -13,7 +14,7 @@ rm -rf "$folder"
 cmake --install "$build" --component programs --prefix "$folder" --strip >"$build/bundle.log"
 mkdir -p "$folder/lib"
 cp "$here/gpu_check" "$folder/gpu_check"
-# The parts of glibc (and what the kernel adds) must be the other machine's own.
+# The parts of glibc (and what the kernel adds) must come from the other machine.
 ldd "$folder"/bin/* | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
   grep -Ev '/(lib(c|m|dl|rt|pthread|resolv)\.so|ld-linux)' | while read -r library; do cp -L "$library" "$folder/lib/"; done
 megabytes=$(du -sm "$folder" | cut -f1)

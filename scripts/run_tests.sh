@@ -3,16 +3,17 @@
 set -euo pipefail
 build=$1; shift
 logs=$build/Testing/Temporary
-cuda=$(readlink -m "$build/../cuda/bin")  # of scripts/setup.sh --cuda
+cuda=$(readlink -m "$build/../cuda/bin")  # from scripts/setup.sh --cuda
 [ ! -d "$cuda" ] || PATH=$cuda:$PATH
 rm -f "$logs/LastTestsDisabled.log"  # of an earlier run
 status=0
-# One test more than cores, because some wait for locks and deadlines; above 8 tests that measure would only disturb each other.
+# One test more than cores, because some wait for locks and deadlines. With more than 8, tests that measure would only
+# disturb each other.
 jobs=$(($(nproc) < 8 ? $(nproc) + 1 : 8))
 ctest --parallel "$jobs" "$@" || status=$?
 [ -f "$logs/LastTestsDisabled.log" ] || : >"$logs/LastTestsDisabled.log"
-# ctest lists tests that were skipped or are disabled, without reasons. A test of GoogleTest says "FILE:LINE: Skipped" and
-# the reason on the next line, a script ends with a line that has its reason. A disabled test has no output.
+# ctest lists skipped and disabled tests without reasons. A GoogleTest test prints "FILE:LINE: Skipped" and the reason on the
+# next line. The last line of a script is its reason. A disabled test has no output.
 awk '
   FILENAME == ARGV[1] { sub(/^[0-9]+:/, ""); listed[$0]; next }
   /^[0-9]+\/[0-9]+ Testing: / { name = $0; sub(/^[^:]*: /, "", name); reason = ""; last = "" }

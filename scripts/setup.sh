@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Installs what scripts/packages.txt names (and the packages given as arguments) where it is missing; does nothing, at
-# once, where all of it is there. Needs Debian or a relative of it, and root or sudo; else it says what to install.
-# With --cuda as the first argument also NVRTC and nvdisasm of NVIDIA's wheels, for the tests that compile CUDA kernels and read
-# their machine code: into build/cuda, where scripts/run_tests.sh lets the tests find them. They need no GPU.
+# Installs the missing packages of scripts/packages.txt and of the arguments. Returns immediately if none is missing. Needs
+# Debian or a relative of it, and root or sudo; otherwise it says what to install.
+# With --cuda as the first argument it also installs NVRTC and nvdisasm from NVIDIA's wheels, for the tests that compile CUDA
+# kernels and read their machine code. They go to build/cuda, where scripts/run_tests.sh finds them, and need no GPU.
 set -euo pipefail
 
 here=$(dirname "$(readlink -f "$0")")
@@ -22,10 +22,10 @@ stop() {
 
 missing=("${wanted[@]}")
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-  stop "this is no Debian-like distribution, so nothing can be installed from here"
+  stop "this is not a Debian-like distribution, so this script cannot install anything"
 fi
 
-# One query for all of them: 15 ms where everything is installed.
+# One query for all packages. It takes 15 ms if everything is installed.
 installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "${wanted[@]}" 2>/dev/null || true)
 missing=()
 for package in "${wanted[@]}"; do
@@ -33,7 +33,7 @@ for package in "${wanted[@]}"; do
 done
 wheels() {
   [ -n "$cuda" ] || return 0
-  # The tests know the texts of NVRTC 13.0; the first nvdisasm that is a wheel of its own is 13.2.
+  # The tests expect the texts of NVRTC 13.0. 13.2 is the first nvdisasm with its own wheel.
   local packages=(nvidia-cuda-nvrtc==13.0.88 nvidia-cuda-nvdisasm==13.2.78)
   if [ "$(cat "$cuda/packages" 2>/dev/null)" = "${packages[*]}" ]; then return; fi
   echo "setup: ${packages[*]} (220 MB) into $(readlink -m "$cuda")"
@@ -50,9 +50,9 @@ fi
 
 as_root=()
 if [ "$(id -u)" != 0 ]; then
-  command -v sudo >/dev/null || stop "packages are missing, and there is no right to install (not root, no sudo)"
+  command -v sudo >/dev/null || stop "packages are missing, and this user may not install them (not root, no sudo)"
   as_root=(sudo)
-  [ -t 0 ] || as_root=(sudo -n)  # without a terminal nobody can type a password
+  [ -t 0 ] || as_root=(sudo -n)  # without a terminal, nobody can type a password
   "${as_root[@]}" true || stop "packages are missing, and sudo refused"
 fi
 
@@ -61,7 +61,7 @@ apt() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=120 "$@"
 }
 apt update || stop "apt-get update failed (no network?)"
-# One after the other, so that each line says how many are left.
+# Installs one package after the other, so that each line says how many are left.
 for number in "${!missing[@]}"; do
   echo "setup: $((number + 1)) of ${#missing[@]}: ${missing[number]}"
   apt install -y --no-install-recommends "${missing[number]}" >/dev/null ||

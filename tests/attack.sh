@@ -1,11 +1,11 @@
 #!/bin/bash
-# The attack on deplo: what disks, crashes and people do to its files, processes and stores. One table at the end, a row
-# for each kind of attack; all columns but the first have to be 0.
+# Attacks deplo: does to its files, processes and stores what disks, crashes and people do. Prints one table at the end, with
+# a row for each kind of attack. All columns except the first must be 0.
 #   tests/attack.sh            a few minutes: 2,400 damaged files, the tests as `make test` runs them
 #   tests/attack.sh --full     about an hour: 30,000 damaged files, 100 kills of every kind
-#   --files N                  so many damaged files
-#   --build FOLDER             of the programs, built by `make build` [build/release]
-#   --keep FOLDER              gets what each attack said, and files that something was found with [attack_findings]
+#   --files N                  the number of damaged files
+#   --build FOLDER             the folder of the programs, built by `make build` [build/release]
+#   --keep FOLDER              keeps the output of each attack, and the files that revealed an error [attack_findings]
 # Exit code 1: something was lost, demoted, wrong or crashed.
 set -uo pipefail
 build=$(dirname "$0")/../build/release
@@ -35,8 +35,8 @@ row() {  # NAME TRIED LOST DEMOTED WRONG CRASHED
   [ $(($3 + $4 + $5 + $6)) = 0 ] || found=1
 }
 
-# attack NAME COLUMN PROGRAM FLAGS…: a program that ends with 0 where nothing was found. One that prints rows of the table
-# tells what it found itself; of others each test is one trial, or each kill, and one that fails counts in that column.
+# attack NAME COLUMN PROGRAM FLAGS…: runs a program, which exits with 0 if it found nothing. The program may print rows of
+# the table itself. For other programs, each test or each kill is one trial, and a failed test counts in COLUMN.
 attack() {
   local name=$1 column=$2 log code tried failed i
   shift 2
@@ -58,7 +58,7 @@ attack() {
     for i in "${columns[@]:1}"; do counts+=($([ "$i" = "$column" ] && echo "$failed" || echo 0)); done
     row "$name" "$tried" "${counts[@]}"
   elif [ "$rows" = 0 ]; then
-    row "$name" "$tried" 0 0 0 1  # it died, or there is no such test
+    row "$name" "$tried" 0 0 0 1  # the program crashed, or there is no such test
   elif [ "$code" != 0 ]; then
     found=1
   fi

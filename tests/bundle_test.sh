@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# bundle_test.sh SOURCE BUILD: the bundle needs nothing but glibc, runs where it is copied to, and the four stages of its
-# gpu_check work, by the same steps on PoCL. Exit code 77: a tool is missing here.
+# bundle_test.sh SOURCE BUILD: checks that the bundle needs only glibc, that it runs after it was copied to another folder,
+# and that the four stages of its gpu_check work, with the same steps on PoCL. Exit code 77: a tool is missing here.
 set -euo pipefail
 source=$1 build=$2
 for tool in readelf ldd strip cmake awk timeout; do command -v $tool >/dev/null || { echo "no $tool"; exit 77; }; done
@@ -9,7 +9,7 @@ trap 'rm -rf "$folder"' EXIT
 fail() { echo "FAILED: $*"; exit 1; }
 
 "$source/scripts/bundle.sh" "$build" "$folder/made"
-mv "$folder/made" "$folder/elsewhere"  # nothing in it may name where it was made
+mv "$folder/made" "$folder/elsewhere"  # no file may name the folder where it was made
 cd "$folder"
 for file in elsewhere/bin/* elsewhere/lib/*; do
   while read -r library; do
@@ -38,7 +38,7 @@ code=0
 env -i $path elsewhere/gpu_check warm-up >out.txt 2>&1 || code=$?
 [ $code = 1 ] && grep -q 'expected a stage (correctness counters tune bench)' out.txt || fail "a wrong stage: code $code"
 
-# check STAGE: right, with what it found on the page of results; again where a busy machine takes longer than its time.
+# check STAGE: the stage is right, and the page of results has its findings. Runs again if a busy machine exceeds the time.
 check() {
   for minutes in 0.5 1 2 4; do
     code=0
@@ -77,7 +77,7 @@ YAML
   code=0
   env -i $path HOME="$folder" elsewhere/gpu_check --device opencl --output run 2>out.txt || code=$?
   [ $code = 1 ] && grep -q 'all stages are done' out.txt || fail "after all: code $code, $(cat out.txt)"
-  # A kernel without finite results: told, whatever else is right.
+  # A kernel without finite results is reported, even if everything else is right.
   echo 'kernels: [{name: bad, expression: "torch.log(torch.rand(100) - 2)"}]' >bad.yaml
   for minutes in 0.2 1 2; do
     code=0

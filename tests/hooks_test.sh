@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# hooks_test.sh SOURCE: the hooks of scripts/hooks in a repository of their own. Exit code 77: a tool is missing here.
+# hooks_test.sh SOURCE: tests the hooks of scripts/hooks in a temporary repository. Exit code 77: a tool is missing here.
 set -euo pipefail
 source=$1
 for tool in git clang-format; do command -v $tool >/dev/null || { echo "no $tool"; exit 77; }; done
@@ -15,7 +15,7 @@ git config core.hooksPath "$source/scripts/hooks"
 cp "$source/.clang-format" .
 commit() { git commit -q "$@" >out.txt 2>&1; }
 
-# A staged file is formatted, in the commit and in the folder; another is left alone.
+# A staged file is formatted, in the commit and in the folder. Other files are unchanged.
 printf 'int  f( ) {return 1;}\n' >"a file.cpp"
 printf 'int  g( ) {return 1;}\n' >other.cpp
 git add "a file.cpp" .clang-format
@@ -24,7 +24,7 @@ commit -m "Add f" || fail "$(cat out.txt)"
 [ "$(cat "a file.cpp")" = "int f() { return 1; }" ] || fail "in the folder: $(cat "a file.cpp")"
 [ "$(cat other.cpp)" = "int  g( ) {return 1;}" ] || fail "a file that was not staged was changed"
 
-# Of a file that is staged in part, no more is committed than was staged.
+# If a file is staged in part, only the staged part is committed.
 printf 'int f() { return 1; }\nint  h( );\n' >"a file.cpp"
 git add "a file.cpp"
 printf 'int f() { return 1; }\nint  h( );\nint  later( );\n' >"a file.cpp"
@@ -32,7 +32,7 @@ commit -m "Declare h" || fail "$(cat out.txt)"
 [ "$(git show "HEAD:a file.cpp" | tail -n 1)" = "int h();" ] || fail "committed: $(git show "HEAD:a file.cpp")"
 [ "$(tail -n 1 "a file.cpp")" = "int later();" ] || fail "what was not staged is lost: $(cat "a file.cpp")"
 
-# `git commit FILE` is refused where it would have to be formatted, and passes where not.
+# `git commit FILE` is refused if the file would have to be formatted, and passes otherwise.
 git add other.cpp
 commit -m "Add g" other.cpp && fail "other.cpp was committed as it was"
 grep -q 'expected other.cpp as `make format` leaves it' out.txt || fail "$(cat out.txt)"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# install_test.sh SOURCE BUILD: what is installed works wherever the prefix is moved to: the programs, and the library by a
-# project of its own (examples/library), whose output is checked. Exit code 77: a tool is missing here.
+# install_test.sh SOURCE BUILD: checks that an installation works after its prefix is moved: the programs, and the library in
+# a separate project (examples/library), whose output is checked. Exit code 77: a tool is missing here.
 set -euo pipefail
 source=$1 build=$2
 for tool in cmake c++ nm awk; do command -v $tool >/dev/null || { echo "no $tool"; exit 77; }; done
@@ -10,13 +10,13 @@ fail() { echo "FAILED: $*"; exit 1; }
 
 cmake --install "$build" --prefix "$folder/made" >"$folder/install.txt" || fail "$(cat "$folder/install.txt")"
 prefix=$folder/elsewhere
-mv "$folder/made" "$prefix"  # nothing in it may name where it was made
+mv "$folder/made" "$prefix"  # no file may name the folder where it was made
 cd "$folder"
 home=$folder/home
 mkdir "$home"
 clean="env -i PATH=/usr/bin:/bin HOME=$home"
 
-# Each header alone, in the oldest C++ that the library asks for, by every compiler that is here.
+# Each header compiles alone, in the oldest C++ that the library requires, with every compiler of this machine.
 for compiler in c++ clang++; do
   command -v $compiler >/dev/null || continue
   for header in "$prefix"/include/deplo/*.h; do
@@ -26,14 +26,14 @@ for compiler in c++ clang++; do
   done
 done
 
-# Only what the headers declare is visible.
+# Only names that the headers declare are visible.
 library=$(echo "$prefix"/lib*/libdeplo.so)
 [ -e "$library" ] || library=$(echo "$prefix"/lib/*/libdeplo.so)
 nm -D --defined-only -C "$library" | awk '{ $1 = $2 = ""; print }' | sed 's/^ *//; s/@.*//; s/(.*//; s/\[.*//' | sort -u >visible.txt
 printf '%s\n' deplo::compile deplo::default_store deplo::devices deplo::tune | diff - visible.txt ||
   fail "libdeplo.so shows other names than those of its headers"
 
-# The programs, from the prefix alone.
+# The programs run from the prefix alone.
 version=$($clean "$prefix/bin/deplo" --version) || fail "deplo does not start"
 grep -qF "set(PACKAGE_VERSION \"$(cut -d' ' -f2 <<<"$version")\")" "$(find "$prefix" -name deploConfigVersion.cmake)" ||
   fail "the package has another version than the program: $version"
@@ -47,20 +47,20 @@ YAML
 $clean "$prefix/bin/deplo-tune" --config tiny.yaml --store tiny.db --quiet >tuned.txt || fail "deplo-tune: $(cat tuned.txt)"
 $clean "$prefix/bin/deplo" db best tiny.db >best.txt && grep -q softmax best.txt || fail "deplo-tune stored nothing"
 
-# Nothing of the tests is there, and experiments name no file that is not.
+# No tests are installed, and experiments do not name files that are missing.
 [ -z "$(find "$prefix" -name 'test*')" ] || fail "tests are installed: $(find "$prefix" -name 'test*')"
 grep -o 'tile: [^ ]*' "$prefix/share/deplo/experiments/tile_programs.yaml" | while read -r _ program; do
   [ -s "$prefix/share/deplo/experiments/$program" ] || fail "no $program"
 done
 
-# Completions and man pages, where shells and man look for them.
+# Completions and man pages are where shells and man look for them.
 for file in bash-completion/completions/deplo{,-tune} fish/vendor_completions.d/deplo{,-tune}.fish \
   zsh/site-functions/_deplo man/man1/deplo{,-tune,-db-best}.1 doc/deplo/LICENSE; do
   [ -s "$prefix/share/$file" ] || fail "no share/$file"
 done
 grep -rqF -e "$HOME/" -e "$build" -e "$folder" "$prefix/share/man" && fail "man pages name folders of this machine"
 
-# The library, found by pkg-config and by CMake.
+# pkg-config and CMake find the library.
 if command -v pkg-config >/dev/null; then
   printf '#include <deplo/deplo.h>\nint main() { return deplo::default_store().empty(); }\n' >small.cpp
   flags=$(PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name deplo.pc)") pkg-config --cflags --libs deplo) || fail "no deplo.pc"
@@ -83,14 +83,14 @@ kernels=$(grep -c '^kernel ' out.txt)
 [ "$(grep -c ', confirmed, stopped: ' out.txt)" = "$kernels" ] || fail "expected every kernel confirmed: $(cat out.txt)"
 [ -z "$(ls -A "$home" | grep -v '^.cache$')" ] || fail "the library wrote to the home folder: $(ls -A "$home")"
 
-# Random graphs through the installed library, as its callers lay their tensors.
+# Random graphs run through the installed library, with its callers' tensor layouts.
 tests=$build/bin/test_library
 if [ -x "$tests" ]; then
   LD_PRELOAD=$library ldd "$tests" | grep -qF "=> $build/lib" && fail "the tests take the library of the build folder"
   LD_PRELOAD=$library "$tests" --gtest_filter='Contract.*' >contract.txt 2>&1 || fail "$(tail -20 contract.txt)"
 fi
 
-# Without its program it says so, and does not end the process that it is in.
+# Without its program, the library reports that and does not end the process.
 mv "$prefix/bin" "$prefix/away"
 code=0
 run other.db || code=$?

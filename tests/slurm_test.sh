@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# slurm_test.sh SOURCE BUILD: a Slurm of this machine alone, four nodes with one processor each, tunes experiments/smoke.yaml
-# by experiments/cluster in four shards; what is merged is what one process finds. The interpreter's times are the same
-# in every run, so "the same" is every trial and every winner, to the last digit. Everything lies in a temporary folder,
-# and all daemons are ended. Exit code 77: Slurm is not here.
+# slurm_test.sh SOURCE BUILD: runs Slurm on this machine alone, with four nodes of one processor each. It tunes
+# experiments/smoke.yaml by experiments/cluster in four shards, and checks that the merged store has the results of a single
+# process. The interpreter's times are the same in every run, so every trial and every winner must agree to the last digit.
+# All files are in a temporary folder, and all daemons are ended. Exit code 77: Slurm is not installed.
 set -euo pipefail
 source=$1 build=$2
 PATH=$PATH:/usr/sbin:/sbin
@@ -103,7 +103,7 @@ done
 kernels=$("$deplo" db sql "SELECT count(DISTINCT kernel) AS n FROM trial" "$folder/result/all.db" --json)
 [[ $kernels == *6* ]] || fail "expected six kernels: $kernels"
 
-# Merging once more adds nothing.
+# A second merge adds nothing.
 bash "$source/experiments/cluster/merge.sbatch" "$deplo" 4 "$folder/result" >"$folder/again.txt" || fail "$(cat "$folder/again.txt")"
 "$deplo" db sql "$trials" "$folder/result/all.db" --json | diff "$folder/trials.all.db" - || fail "a second merge changed something"
 echo "a one-machine Slurm: four shards found what one process finds"

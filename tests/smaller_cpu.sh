@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# tests/smaller_cpu.sh TARGET COMMAND…: runs COMMAND as if this machine had the CPU of TARGET, a smaller one than its own:
-# opencl-cpu (AVX-512 without dot products of bf16) or opencl-cpu-avx2 (no AVX-512). COMMAND and its children see a
-# /proc/cpuinfo without the features that TARGET lacks, by which deplo knows the CPU. Needs Linux, and root or user
-# namespaces. Exits with 77 if it may not mount, or if the CPU is not larger than that of TARGET.
+# tests/smaller_cpu.sh TARGET COMMAND…: runs COMMAND as if this machine had the smaller CPU of TARGET: opencl-cpu (AVX-512
+# without dot products of bf16) or opencl-cpu-avx2 (no AVX-512). COMMAND and its children see a /proc/cpuinfo without the
+# features that TARGET lacks; deplo recognises the CPU by this file. Needs Linux, and root or user namespaces. Exits with 77
+# if it may not mount, or if this machine's CPU has no feature that TARGET lacks.
 set -euo pipefail
 case ${1-} in
   opencl-cpu) lacking='avx512_bf16' ;;
@@ -20,7 +20,7 @@ sed -E "/^flags/ s/ $lacking//g" /proc/cpuinfo >"$cpuinfo"
 namespace=(unshare --mount)
 [ "$(id -u)" = 0 ] || namespace=(unshare --mount --user --map-root-user)
 if ! "${namespace[@]}" mount --bind "$cpuinfo" /proc/cpuinfo 2>/dev/null; then
-  echo "smaller_cpu.sh: no right to mount" >&2
+  echo "smaller_cpu.sh: this user may not mount" >&2
   exit 77
 fi
 "${namespace[@]}" sh -c 'mount --bind "$0" /proc/cpuinfo && exec "$@"' "$cpuinfo" "$@"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# version_test.sh SOURCE VERSION: what cmake/revision.cmake says of a clean and of a modified checkout, and of sources
-# without a repository of their own; and CHANGELOG.md begins with this version. Exit code 77: a tool is missing here.
+# version_test.sh SOURCE VERSION: checks the text of cmake/revision.cmake for a clean checkout, for a modified one, and for
+# sources without their own repository. Also checks that CHANGELOG.md begins with this version. Exit code 77: a tool is
+# missing here.
 set -euo pipefail
 source=$1 version=$2
 for tool in git cmake; do command -v $tool >/dev/null || { echo "no $tool"; exit 77; }; done
@@ -23,18 +24,18 @@ git init -q .
 touch file
 git add file
 $git commit -q -m "A file"
-$git tag v0.0.1  # a tag is not what says the version
+$git tag v0.0.1  # a tag does not determine the version
 commit=$(git rev-parse --short HEAD)
 expect "$(says "$PWD" version)" "$version ($commit)"
 expect "$(says "$PWD" revision)" "$commit"
 before=$(stat -c %Y.%i "$folder/revision.cpp")
 sleep 1.1
 says "$PWD" version >/dev/null
-expect "$(stat -c %Y.%i "$folder/revision.cpp")" "$before"  # nothing is to be compiled
+expect "$(stat -c %Y.%i "$folder/revision.cpp")" "$before"  # an unchanged file is not compiled again
 echo more >file
 expect "$(says "$PWD" version)" "$version ($commit, modified)"
 expect "$(says "$PWD" revision)" "$commit-dirty"
-expect "$(says "$PWD/tarball" version)" "$version"  # not the commit of what it happens to lie in
+expect "$(says "$PWD/tarball" version)" "$version"  # not the commit of the repository around it
 expect "$(says "$PWD/tarball" revision)" "v$version"
 
 newest=$(grep -m1 '^## ' "$source/CHANGELOG.md")
