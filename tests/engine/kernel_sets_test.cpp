@@ -181,7 +181,7 @@ TEST_F(GraphTrail, OfAnotherGraphOrDeviceDoesNotCount) {
   fixed.fixed = {{"attention", "fused"}};
   TunedCache cache(file(), device(), load_target("opencl-cpu"), false);
   EXPECT_EQ(cache.find_graph({graph_, fixed}).origin, Origin::heuristic);
-  EXPECT_EQ(cache.find_graph(read_graph({Expression{"torch.randn(3) * 2", "-c"}}), passes_).note, "");
+  EXPECT_EQ(cache.find_graph({read_graph({Expression{"torch.randn(3) * 2", "-c"}}), passes_}).note, "");
   measure::DeviceInfo elsewhere = device();
   elsewhere.name = "that";
   measure::Store::open(file()).add_device(elsewhere);
