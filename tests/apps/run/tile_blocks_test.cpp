@@ -214,6 +214,9 @@ TEST_F(TileBlocks, MistakesAreOneLine) {
   expect_error(command("run", hello(), {"--device", "interpreter", "--form", "blocks"}),
                "--form blocks requires a device of OpenCL or CUDA");
   expect_error({"deplo", "run", "-c", "torch.randn(3)", "--form", "blocks"}, "which is not a tile program");
+  expect_error(command("run", hello(), {"--form", "rows"}), "--form: expected auto, elements or blocks, found 'rows'");
+  expect_error(command("run", hello(), {"--form", "elements"}),
+               "--form elements: expected a program that Loop IR expresses, found: ");
   expect_error(command("run", hello(), {"--limit", "0"}), "--limit");
   Case wide = vector_add();  // a launch that is wrong does not run block by block
   wide.arguments.front() = "a=f32[100000000,100000000]";
@@ -274,6 +277,25 @@ TEST(TileBlocksCompile, ItsTextSaysWhy) {
     if (ran.code == 2) continue;  // no nvdisasm
     EXPECT_THAT(ran.out, HasSubstr("hello_cross_block_kernel block by block")) << ran.err;
   }
+}
+
+Case fourier() {
+  return {"experiments/tile/exported/fourier.tileirbc",
+          {"x_re=f32[4,8,8]", "x_im=f32[4,8,8]", "y_re=f32[4,8,8]", "y_im=f32[4,8,8]", "f_re=f32[8,8]", "f_im=f32[8,8]",
+           "t_re=f32[8,8]", "t_im=f32[8,8]"},
+          "4"};
+}
+
+// As elements, the inner factors of a Fourier transform would be computed again for each output.
+TEST_F(TileBlocks, TheFormThatRepeatsNoWorkIsTaken) {
+  EXPECT_THAT(run_program(command("run", fourier())).out,
+              HasSubstr("block by block, because of this: as elements it would compute each value 6.7 times\n"));
+  const Json elements = run_json(fourier(), {"--form", "elements"});
+  EXPECT_EQ(elements.at("kernels").size(), 2U);
+  EXPECT_EQ(run_json(fourier(), {"--whole"}).at("kernels").size(), 2U) << "a flag about kernels";
+  EXPECT_THAT(run_program(command("compile", fourier())).out, StartsWith("// fourier block by block"));
+  EXPECT_THAT(run_program(command("compile", fourier(), {"--ir", "loop"})).out, StartsWith("# 0: "));
+  EXPECT_THAT(run_program(command("compile", fourier(), {"--form", "elements"})).out, StartsWith("// 0: "));
 }
 
 }  // namespace
