@@ -8,7 +8,8 @@ namespace deplo::measure {
 
 inline constexpr std::int64_t blocks = 5, threads = 8, size = blocks * threads;
 
-/// c = a + b, with the product of the block's first element read through shared memory: c[i] = a[i] + b[block * 8].
+/// Returns a kernel that computes c[i] = a[i] + b[block * 8]. The block's first element of b is read through shared
+/// memory.
 inline KernelCode add_candidate() {
   KernelCode candidate;
   candidate.kernel = ir::parse(

@@ -1,4 +1,4 @@
-// Buffers of every dtype, and views of their memory, on each device.
+// Buffers of several dtypes, and views of their memory, on each device.
 #include <gtest/gtest.h>
 
 #include <cstdint>

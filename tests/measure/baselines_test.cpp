@@ -1,4 +1,4 @@
-// Matmuls by their Loop IR, and what a library makes of them.
+// Recognition of matmuls in Loop IR, and the kernels that a library provides for them.
 #include "measure/baselines/baselines.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,8 @@
 namespace deplo::measure {
 namespace {
 
-/// c = a b with the buffers and accesses given; axes a0 (batch 3), a1 (5), a2 (7), a3 (the sum, 11).
+/// Returns the Loop IR of c = a b with the given buffers and accesses. Axes: a0 (batch, 3), a1 (5), a2 (7), a3 (the
+/// sum, 11).
 ir::Program product(const std::string& a, const std::string& b, const std::string& c, const std::string& load_a,
                     const std::string& load_b, const std::string& write, const std::string& op = "multiply") {
   return ir::parse(
@@ -36,7 +37,7 @@ ir::Program product(const std::string& a, const std::string& b, const std::strin
 
 const ir::Program plain = product("3, 5, 11", "3, 11, 7", "3, 5, 7", "a0, a1, a3", "a0, a3, a2", "a0, a1, a2");
 const ir::Program transposed = product("3, 5, 11", "3, 7, 11", "3, 5, 7", "a0, a1, a3", "a0, a2, a3", "a0, a1, a2");
-// The operand that is named first walks along the rows of the output.
+// The first buffer is the right-hand matrix: the columns of the output run along its rows.
 const ir::Program exchanged = product("3, 11, 7", "3, 5, 11", "3, 5, 7", "a0, a3, a2", "a0, a1, a3", "a0, a1, a2");
 
 TEST(MatmulShape, DenseMatricesInAnyOrder) {
@@ -50,9 +51,9 @@ TEST(MatmulShape, NothingElseIsTakenForOne) {
        {product("3, 5, 11", "3, 11, 7", "3, 5, 7", "a0, a1, a3", "a0, a3, a2", "a0, a1, a2", "add"),
         product("3, 5, 12", "3, 11, 7", "3, 5, 7", "a0, a1, a3", "a0, a3, a2", "a0, a1, a2"),        // not dense
         product("3, 5, 12", "3, 11, 7", "3, 5, 7", "a0, a1, (a3 + 1)", "a0, a3, a2", "a0, a1, a2"),  // shifted
-        product("3, 5, 11", "11, 7", "3, 5, 7", "a0, a1, a3", "a3, a2", "a0, a1, a2"),               // two axes of rows
+        product("3, 5, 11", "11, 7", "3, 5, 7", "a0, a1, a3", "a3, a2", "a0, a1, a2"),               // two row axes
         product("3, 11, 5", "3, 11, 7", "3, 5, 7", "a0, a3, a1", "a0, a3, a2", "a0, a1, a2"),        // a is [k, m]
-        product("3, 5, 11", "3, 11, 7", "5, 3, 7", "a0, a1, a3", "a0, a3, a2", "a1, a0, a2"),  // the output permuted
+        product("3, 5, 11", "3, 11, 7", "5, 3, 7", "a0, a1, a3", "a0, a3, a2", "a1, a0, a2"),        // permuted output
         ir::parse("=== loop: copy ===\ninput a: f32[9]\noutput b: f32[9]\nfor a0 in 0..9: # free\n"
                   "  in0 = load a[a0]\n  b[a0] = in0\n")})
     EXPECT_EQ(matmul_shape(other), std::nullopt) << ir::print(other);
@@ -73,7 +74,7 @@ TEST(MatmulShape, OfSixteenBits) {
   EXPECT_EQ(types(bf16, bf16, f16), std::pair(boolean, boolean));
 }
 
-// oneDNN's result is compared with the interpreter's, element by element, and it is timed.
+// Compares oneDNN's result with the interpreter's, element by element, and times oneDNN.
 TEST(Baselines, OnednnComputesWhatTheKernelComputes) {
   const auto device = open_opencl(0);
   if (!device->info().cpu) GTEST_SKIP() << "no CPU device";

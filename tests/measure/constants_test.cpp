@@ -1,4 +1,5 @@
-// Constants at the ends of what their types hold, built by real compilers: the bits are those of the interpreter.
+// Constants at the limits of their types, compiled by real compilers. On OpenCL, the results have the same bits as the
+// interpreter's.
 #include "constants.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// One battery for every device that is here: OpenCL ones and the interpreter.
+// One set of tests for several devices: an OpenCL device and the interpreter.
 #include "measure/device.h"
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ class AnyDevice : public ::testing::TestWithParam<std::string> {
   std::unique_ptr<Device> device_ = open_device(GetParam());
 };
 
-// Found by an attack: rules had forks without options for 7 threads a block.
+// Regression test: for 7 threads per block, rules had forks without options. tests/attack found this.
 TEST(TargetOf, RefusesLimitsThatAreNoDevices) {
   DeviceInfo info;
   info.backend = "opencl";
@@ -111,7 +111,8 @@ TEST_P(AnyDevice, RunsAKernel) {
     EXPECT_EQ(c[i], 1 + static_cast<float>(i) + 100 + static_cast<float>(i / threads * threads)) << i;
 }
 
-// Every f16 or bf16 as f32 and back, NaN, infinities and subnormals among them, by vectors of each width.
+// Converts every f16 and bf16 value (including NaN, infinities and subnormals) to f32 and back, with vectors of each
+// width.
 TEST_P(AnyDevice, KeepsEveryNumberOfSixteenBits) {
   std::vector<float> all(0x10000);
   for (const ir::DType dtype : {ir::DType::f16, ir::DType::bf16})
@@ -144,7 +145,7 @@ TEST_P(AnyDevice, KeepsEveryNumberOfSixteenBits) {
     }
 }
 
-// f32 to 16 bits, where they are stored and where a kernel says so: ties, overflow, subnormals, NaN.
+// Rounds f32 to 16 bits, by stores to 16-bit buffers and by round_f16 and round_bf16: ties, overflow, subnormals, NaN.
 TEST_P(AnyDevice, RoundsToSixteenBits) {
   std::vector<float> values;
   Rng rng(1);
@@ -190,7 +191,8 @@ TEST_P(AnyDevice, RoundsToSixteenBits) {
   }
 }
 
-// What matrices of both layouts give, with NaN and infinity among their elements.
+// Multiplies bf16 matrices by dot products of pairs, with b in both layouts. NaN and infinity are among the elements of
+// a.
 TEST_P(AnyDevice, MultipliesPairs) {
   const Target target = target_of(device_->info());
   if (!target.dot_pairs) GTEST_SKIP() << "no dot products of pairs";
@@ -269,12 +271,13 @@ TEST_P(AnyDevice, BlocksAddToOutputsThatStartAtZero) {
   const auto arrays = device_->allocate(candidate.kernel.buffers);
   arrays->write(0, ramp(1));
   for (const std::size_t output : {1, 2}) arrays->poison(output);
-  for (const std::int64_t some : {blocks, blocks, std::int64_t{2}, blocks}) {  // and what no block adds to is 0
+  // Elements that no block adds to are 0.
+  for (const std::int64_t some : {blocks, blocks, std::int64_t{2}, blocks}) {
     const auto time = built.value()->launch(*arrays, some);
     ASSERT_TRUE(time.ok()) << time.failure().message;
     EXPECT_GT(time.value(), 0);
     const auto y = arrays->read(1);
-    for (std::size_t i = 0; i < y.size(); ++i) {  // sum over b < some of 1 + i + 8 b
+    for (std::size_t i = 0; i < y.size(); ++i) {  // the sum of 1 + i + 8 b over all blocks b < some
       const auto each = static_cast<float>(some), before = static_cast<float>(some * (some - 1) / 2 * threads);
       EXPECT_EQ(y[i], each * (1 + static_cast<float>(i)) + before) << i << ", " << some << " blocks";
     }
@@ -347,7 +350,7 @@ TEST_P(AnyDevice, BuildsFromSeveralThreads) {
   EXPECT_EQ(right, 3);
 }
 
-// Named here, because a list of the devices takes 35 ms: each of a thousand tests is a process that would make it.
+// The devices are named here, because listing them takes 35 ms, and each of a thousand tests runs in its own process.
 INSTANTIATE_TEST_SUITE_P(Devices, AnyDevice, ::testing::Values("opencl:0", "interpreter"),
                          [](const auto& device) { return device.param.substr(0, device.param.find(':')); });
 
@@ -357,7 +360,7 @@ TEST(Interpreter, ItsTimeIsTheNumberOfStatements) {
   const auto built = device->build(candidate);
   ASSERT_TRUE(built.ok());
   const auto arrays = device->allocate(candidate.kernel.buffers);
-  constexpr double all = 0.01 * (1 + 8 * size);  // the tile, and eight of each thread
+  constexpr double all = 0.01 * (1 + 8 * size);  // one for the tile, and eight for each thread
   for (int i = 0; i < 2; ++i) EXPECT_DOUBLE_EQ(built.value()->launch(*arrays, blocks).value(), all);
   EXPECT_DOUBLE_EQ(built.value()->launch(*arrays, 2).value(), all * 2 / blocks);
   Arrays* const set = arrays.get();

@@ -1,4 +1,4 @@
-// The cache on disk: found again, damaged, shared by processes, bounded.
+// The cache on disk: lookup, damaged entries, sharing between processes, the size limit.
 #include "measure/disk_cache.h"
 
 #include <gtest/gtest.h>
@@ -102,7 +102,7 @@ TEST(DiskCache, TheLeastRecentlyUsedGo) {
   EXPECT_EQ(cache.get("k299"), bytes);
 }
 
-// Readers never see half an entry, whoever writes, deletes or damages it meanwhile.
+// Readers never see part of an entry, even while other processes write, delete or damage it.
 TEST(DiskCache, ManyProcessesShareAFolder) {
   const TemporaryFolder folder;
   constexpr int processes = 4;
@@ -113,7 +113,7 @@ TEST(DiskCache, ManyProcessesShareAFolder) {
   for (int p = 0; p < processes; ++p) {
     const pid_t child = fork();
     if (child == 0) {
-      DiskCache cache(folder.path(), 150'000);  // 7 of the 10 entries: some are always being deleted
+      DiskCache cache(folder.path(), 150'000);  // fits 7 of the 10 entries, so that some are always being deleted
       Rng rng(static_cast<std::uint64_t>(p) + 1);
       bool right = true;
       for (int i = 0; i < 400; ++i) {

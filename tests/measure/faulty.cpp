@@ -22,8 +22,10 @@ constexpr double right_us = 10;
 
 struct Fault {
   std::string what, where;
-  std::string counted = {};  // the path of a file of a byte for each time that it happened; else it always does
-  std::uintmax_t times = 0;  // and no more happen
+  // Path of a file with one byte for each time that the fault happened. If this is not a path, the fault always
+  // happens.
+  std::string counted = {};
+  std::uintmax_t times = 0;  // upper bound on the number of times that the fault happens
 };
 
 Fault fault_of(const ir::KernelSource& source) {
@@ -41,14 +43,14 @@ void wait_for_ever() {
   for (;;) pause();
 }
 void die_of(int signal) {
-  ::signal(signal, SIG_DFL);  // whatever a sanitizer makes of it
+  ::signal(signal, SIG_DFL);  // replaces a sanitizer's handler
   raise(signal);
 }
 void flood() {
   const std::string line(999, 'x');
   for (int i = 0; i < 4000; ++i) std::fprintf(stderr, "%s\n", line.c_str());
 }
-/// A frame with one of its bytes replaced.
+/// Returns a frame in which the byte at index `at` is replaced.
 std::string damaged(std::size_t at, char byte) {
   std::string bytes = encode(Frame{FrameType::answer, 1, "{}"});
   bytes.at(at) = byte;
@@ -63,7 +65,7 @@ bool happens(const Fault& fault) {
   return true;
 }
 
-/// What a fault does besides its result.
+/// Performs the side effect of a fault at the step `where`: it hangs, crashes, writes garbage or throws.
 void act(const Fault& fault, const char* where) {
   static const std::map<std::string, void (*)()> acts = {
       {"hang", wait_for_ever},
@@ -125,7 +127,7 @@ class FaultyArrays final : public Arrays {
   std::optional<std::string> overrun() override { return std::nullopt; }
 
   std::vector<std::vector<float>> data;
-  Fault fault;  // of the candidate that was launched last
+  Fault fault;  // fault of the candidate that was launched last
 };
 
 Resources some_resources() {
@@ -135,12 +137,12 @@ Resources some_resources() {
   return resources;
 }
 
-/// 300 W while a kernel runs, but for the fault "still".
+/// Counts 300 W during samples, but nothing during samples of a candidate with the fault "still".
 class FaultyCounter final : public EnergyCounter {
  public:
   Result<double> millijoules() override { return std::floor(us / step_us()) * 300 * step_us() * 1e-3; }
   double step_us() const override { return 100e3; }
-  double us = 0;  // of launches
+  double us = 0;  // total time of the samples
 };
 
 class FaultyKernel final : public Executable {

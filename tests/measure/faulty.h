@@ -1,5 +1,5 @@
-// A device whose candidates do what their source text says, in a process that may die of it: "fault WHAT WHERE", and
-// behind it perhaps "FILE N": the first N times only, which are counted in the file.
+// A device whose candidates behave as their source text says, which may kill their process. The text is "fault WHAT
+// WHERE", optionally followed by "FILE N": the fault happens only the first N times, which are counted in the file.
 #pragma once
 #include <memory>
 #include <string>
@@ -10,21 +10,21 @@
 
 namespace deplo::measure::worker {
 
-/// WHERE: build, launch, sample or check. WHAT: see faulty.cpp; "none" is a candidate that is right and takes 10 µs,
-/// and "quick" one that takes 5 µs where it was "built" while it happens.
+/// `where`: build, launch, sample or check. `what`: see faulty.cpp. "none" is a correct candidate that takes 10 µs.
+/// "quick" is one that takes 5 µs if the fault happens while it is built, and else 10 µs. `first`: "FILE N", or empty.
 KernelCode faulty_candidate(const std::string& what, const std::string& where = "launch",
                             const std::string& first = "");
 Task copy_task();
 
-/// Its vendor is the number of its process.
+/// DeviceInfo::vendor of this device is the id of its process.
 std::unique_ptr<Device> open_faulty();
-/// In place of a compiler, for build pools.
+/// Replaces the compiler in build pools.
 Result<Resources> faulty_compile(const KernelCode&);
 
-/// This program as a worker: main.cpp.
+/// Return the command that runs this test program as a worker or builder (see main.cpp).
 WorkerCommand faulty_worker();
 WorkerCommand faulty_builder();
-/// Runs it when the words ask for that; -1 otherwise.
+/// Runs as a worker if the arguments ask for one, and returns its exit code. Returns -1 otherwise.
 int run_as_worker(int argc, char** argv);
 
 }  // namespace deplo::measure::worker

@@ -1,4 +1,4 @@
-// Fingerprints against the bits that PoCL computes: schedules with equal fingerprints give equal bits.
+// Fingerprints compared with the bits that PoCL computes: schedules with equal fingerprints give equal bits.
 #include "ir/interpret/fingerprint.h"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ namespace {
 struct Drawn {
   std::string trail;
   ir::Fingerprint fingerprint, rows;
-  std::vector<std::uint8_t> bytes;  // of the outputs
+  std::vector<std::uint8_t> bytes;  // of the output
 };
 
 ir::Program load(const char* name, const ir::Symbols& symbols, ir::DType dtype) {
@@ -32,7 +32,7 @@ ir::Program load(const char* name, const ir::Symbols& symbols, ir::DType dtype) 
   return loop;
 }
 
-/// The schedule that the seed draws, on the device.
+/// Runs the schedule that the seed draws on the device.
 Drawn draw(const ir::Program& loop, Device& device, std::uint64_t seed) {
   const Target target = target_of(device.info());
   rules::Lowering lowering(loop, target);
@@ -76,7 +76,8 @@ Pairs compare(const ir::Program& loop, Device& device, int schedules) {
   return pairs;
 }
 
-// 500 pairs and more. Sums of rounded products in another order are seldom equal in all elements.
+// Compares at least 500 pairs of schedules. Sums of rounded products in different orders are rarely equal in all
+// elements, so most pairs with different fingerprints differ in their bits.
 TEST(Fingerprints, TellTheBitsOfSchedules) {
   const auto device = open_device("opencl");
   struct Case {
@@ -110,7 +111,7 @@ ir::Fingerprint rows_of(const ir::Program& loop, const Target& target, std::uint
   return row_fingerprint(loop, rules::materialize(lowering.program(), target), {});
 }
 
-// Schedules of different numbers of rows share orders, and have the same number for each.
+// Schedules for different numbers of rows may add in the same order. They then have the same row fingerprint.
 TEST(RowFingerprint, IsThatOfAnyNumberOfRows) {
   for (const char* name : {"sm_90", "opencl-cpu-avx2"}) {
     const Target target = load_target(name);
@@ -127,7 +128,7 @@ TEST(RowFingerprint, IsThatOfAnyNumberOfRows) {
   }
 }
 
-// The inputs of more rows begin with those of fewer, so the first row is the same one.
+// The inputs of a problem with more rows begin with the inputs of one with fewer rows, so row 0 is the same in all.
 TEST(RowFingerprint, RowsOfOneFingerprintHaveTheSameBits) {
   if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL";
   const auto device = open_device("opencl");
@@ -155,7 +156,8 @@ TEST(RowFingerprint, RowsOfOneFingerprintHaveTheSameBits) {
   EXPECT_GT(others, 20);
 }
 
-// Equal bits of all rows are equal bits of one, but not the other way round: sizes count in the first only.
+// Two schedules with the same fingerprint have the same row fingerprint. The converse holds only for equal sizes,
+// because only the fingerprint depends on the sizes.
 TEST(RowFingerprint, DistinguishesOrders) {
   const Target target = load_target("sm_90");
   const ir::Program loop = load("matmul", {{"M", 16}, {"N", 16}, {"K", 256}}, ir::DType::bf16);

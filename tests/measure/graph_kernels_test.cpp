@@ -1,4 +1,4 @@
-// What graphs give, on the devices themselves: source text, dtypes, vectors, gathers against the reference.
+// Kernels of graphs, run on the devices and compared with the reference: source text, dtypes, vectors, gathers.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 std::vector<std::string> kernel_files() {
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(DEPLO_SOURCE_DIR "/tests/kernels"))
-    if (!entry.path().stem().string().starts_with("guarded"))  // those leave elements unwritten
+    if (!entry.path().stem().string().starts_with("guarded"))  // these kernels leave elements unwritten
       files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   return files;
@@ -31,7 +31,7 @@ ir::Program load_kernel(const std::string& file, std::int64_t extent) {
   return ir::parse(text, symbols, file);
 }
 
-/// seed 0: the heuristic's choices.
+/// `seed` 0: the heuristic's choices.
 rules::Lowering lower(const ir::Program& loop, const Target& target, std::uint64_t seed) {
   rules::Lowering lowering(loop, target);
   Rng rng(seed);
@@ -39,7 +39,7 @@ rules::Lowering lower(const ir::Program& loop, const Target& target, std::uint64
   return lowering;
 }
 
-/// "" where the device computes what the reference says.
+/// Returns "" if the device's outputs match the reference, and otherwise an error message.
 std::string run(const ir::Program& loop, Device& device, const rules::Lowering& lowering) {
   const Target target = target_of(device.info());
   KernelCode candidate{rules::materialize(lowering.program(), target), {}};
@@ -69,8 +69,8 @@ TEST_P(GraphKernels, ComputeTheReference) {
   for (const std::string& file : kernel_files()) check(file, 13, 0);
 }
 
-// Extents that vectors divide: every other kernel, and the rest by random schedules. PoCL compiles each for half a
-// second.
+// The extent is a multiple of the vectors' widths. Tests every other kernel; the next test runs the rest with random
+// schedules. PoCL takes half a second to compile a kernel.
 TEST_P(GraphKernels, ComputeTheReferenceInVectors) {
   const std::vector<std::string> files = kernel_files();
   for (std::size_t i = 0; i < files.size(); i += 2) check(files[i], 16, 0);

@@ -1,4 +1,4 @@
-// A disk of its own size for a test.
+// A file system of a given size, for a test.
 #pragma once
 #include <sys/mount.h>
 
@@ -10,7 +10,7 @@
 
 namespace deplo::measure {
 
-/// A file system of its own, gone at the end of the test.
+/// A new tmpfs, which is unmounted at the end of the test.
 class Mount {
  public:
   explicit Mount(const std::string& size) {
@@ -25,7 +25,7 @@ class Mount {
   bool make_read_only() const {
     return mount(nullptr, folder_.path().c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr) == 0;
   }
-  /// Not a byte is left.
+  /// Fills the file system until not a byte is left.
   void fill() const {
     std::ofstream filler(file("filler"), std::ios::binary);
     const std::string kilobyte(1024, 'x');

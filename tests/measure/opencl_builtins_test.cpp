@@ -1,5 +1,4 @@
-// The functions that emitted kernels call are declared as PoCL's header declares them, so that no build reads the
-// header.
+// Functions that emitted kernels call are declared as in PoCL's header, so that no build has to read the header.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -40,7 +39,7 @@ TEST(OpenclBuiltins, AreNoneForAFunctionThatIsNotKnown) {
   EXPECT_TRUE(builtins_of("__kernel void f(__global float* a) { a[0] = a[1]; }").has_value());
 }
 
-// Otherwise their builds would take three times as long, and nothing would say so.
+// If a function were unknown, builds of kernels that call it would take three times as long, without any message.
 TEST(OpenclBuiltins, AreKnownForEveryOperation) {
   for (const char* name : {"opencl-cpu", "opencl-cpu-avx2", "opencl-cpu-bf16", "opencl-gpu"}) {
     const Target target = load_target(name);

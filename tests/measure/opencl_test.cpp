@@ -1,5 +1,4 @@
-// OpenCL beyond the battery of devices: a real kernel screened, its limits and errors by name, devices that are not
-// there.
+// OpenCL beyond the common device tests: screening of a real kernel, limits, names of errors, missing devices.
 #include "measure/opencl/opencl.h"
 
 #include <fmt/format.h>
@@ -56,8 +55,9 @@ TEST(Opencl, ScreensARealKernel) {
             Status::wrong_result);
 }
 
-// Elementary functions are our own (ir/emit/simd.cpp), of vectors in 16 lanes and of scalars. `written`: as in the source.
-// Values of one array by one kernel: PoCL takes a third of a second to build one.
+// Computes an operation on the elements of `x` (and `y`) with one kernel, because PoCL takes a third of a second to
+// build a kernel. Elementary functions are deplo's own (ir/emit/simd.cpp), for vectors of 16 lanes and for scalars.
+// `written`: text that the source must contain.
 std::vector<float> computed(const std::string& operation, int lanes, const std::string& written,
                             const std::vector<float>& x, const std::vector<float>& y = {}) {
   const auto device = open_device("opencl");
@@ -67,7 +67,7 @@ std::vector<float> computed(const std::string& operation, int lanes, const std::
                             "  in0 = load x[a0]\n{2}  v0 = {3}(in0{4})\n  z[a0] = v0\n",
                             x.size(), y.empty() ? "" : fmt::format("input y: f32[{}]\n", y.size()),
                             y.empty() ? "" : "  in1 = load y[a0]\n", operation, second));
-  const Target target = load_target("opencl-cpu");  // a CPU without AVX-512 makes two registers of 16 lanes
+  const Target target = load_target("opencl-cpu");  // on a CPU without AVX-512, 16 lanes take two registers
   rules::Lowering lowering(loop, target);
   while (const auto& fork = lowering.fork()) {
     const auto wanted = std::ranges::find(fork->options, Value{std::int64_t{lanes}});
@@ -100,9 +100,10 @@ double ulps(float found, double exact) {
 
 using Range = std::pair<float, float>;
 
-constexpr std::size_t special_count = 64;  // numbers at the front of what with_sweeps() returns
+constexpr std::size_t special_count = 64;  // how many numbers with_sweeps() returns before the sweeps
 
-/// `special`, zeros, and then 65,536 numbers of each range.
+/// Returns `special`, padded with zeros to special_count numbers, followed by 65,536 evenly spaced numbers of each
+/// range.
 std::vector<float> with_sweeps(std::vector<float> special, const std::vector<Range>& ranges) {
   special.resize(special_count);
   constexpr int count = 1 << 16;
@@ -122,7 +123,7 @@ class Elementary : public ::testing::TestWithParam<int> {};
 TEST_P(Elementary, Exp) {
   if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
   const auto x = with_sweeps({-INFINITY, -1000, -105, 0, 88.72283F, 88.7229F, 1e30F, INFINITY, NAN,
-                              std::bit_cast<float>(0x7fd0beefU),  // another NaN, with bits at its end
+                              std::bit_cast<float>(0x7fd0beefU),  // a NaN with other bits in its payload
                               -97.040606F},                       // ln 2^-140
                              {{-87.3F, 88.7F}});
   const std::vector<float> z = simd("exp", GetParam(), x);
@@ -204,7 +205,7 @@ TEST_P(Elementary, Relu) {
 
 INSTANTIATE_TEST_SUITE_P(Opencl, Elementary, ::testing::Values(1, 16));
 
-// A CPU streams whole vectors at multiples of their size, and would end the process elsewhere.
+// A CPU can stream a whole vector only to a multiple of its size. At any other address it would end the process.
 TEST(Opencl, StreamsToAnyAddress) {
   if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
   const auto device = open_device("opencl");
@@ -308,7 +309,8 @@ TEST(OpenDevice, UnknownNames) {
 }
 
 TEST(OpenDeviceDeathTest, NoDriverIsSaidInOneLine) {
-  // A fresh process that inherits the variable: the loader reads it once, which in this process is done.
+  // The test needs a new process that inherits the variable, because the loader reads the variable only once per
+  // process.
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   setenv("OCL_ICD_VENDORS", "/nonexistent", 1);
   EXPECT_EXIT(_exit(exit_of_open("opencl")), ::testing::ExitedWithCode(2),

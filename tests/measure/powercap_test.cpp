@@ -1,4 +1,4 @@
-// The energy of processors, from folders as Linux has them.
+// The energy of processors, read from folders with the layout of Linux's powercap.
 #include "measure/powercap.h"
 
 #include <gmock/gmock.h>
@@ -62,7 +62,7 @@ TEST_F(Powercap, GoesOnWhereACounterBeginsAgain) {
   add_zone("intel-rapl:0", "package-0", "999000");
   const auto counter = open_powercap(folder_.path());
   const double before = counter->millijoules().value();
-  for (int i = 0; i < 3; ++i) {  // at a range of 1000 mJ
+  for (int i = 0; i < 3; ++i) {  // the counter's range is 1000 mJ
     write("intel-rapl:0/energy_uj", "4000");
     EXPECT_DOUBLE_EQ(counter->millijoules().value() - before, i * 1000 + 5);
     write("intel-rapl:0/energy_uj", "999000");
@@ -79,7 +79,7 @@ TEST_F(Powercap, WhatIsMissingIsSaidInOneLine) {
   fs::remove(file);
   EXPECT_THAT(fault(),
               HasSubstr("cannot read " + file + ": No such file or directory; root may, and others after `chmod"));
-  // What a user other than root sees; root may read it whatever its mode.
+  // A user other than root cannot read this file. Root can read it whatever its mode.
   write("intel-rapl:0/energy_uj", "5000");
   fs::permissions(file, fs::perms::none);
   if (geteuid() == 0)

@@ -1,4 +1,4 @@
-// Tile programs raised to Loop IR, compiled and run on an OpenCL device, against the tile programs themselves.
+// Tile programs raised to Loop IR, compiled and run on an OpenCL device, compared with interpreting the tile programs.
 #include <gtest/gtest.h>
 
 #include "core/rng.h"
@@ -21,7 +21,7 @@ class Raised : public ::testing::Test {
     device_ = open_device("opencl");
   }
 
-  /// `seed` 0: by the heuristic's schedule.
+  /// `seed` draws the schedule. If it is 0, the heuristic chooses the schedule.
   void expect_right(Launch launch, const tp::Program& program, double tolerance, std::uint64_t seed = 0) {
     const auto run = [&](const ir::Program& kernel, ir::Memory& memory) { run_on_device(kernel, memory, seed); };
     EXPECT_LE(launch.difference(program, run), tolerance) << "seed " << seed;
@@ -52,7 +52,7 @@ class Raised : public ::testing::Test {
   std::unique_ptr<Device> device_;
 };
 
-/// Of tests/rules/raise/launch.h's arrays, in the order of experiments/tile/kernels.py's attention.
+/// Returns a launch with the arguments of `attention` in experiments/tile/kernels.py, in the same order.
 Launch attention(std::int64_t heads, std::int64_t group, std::int64_t queries, std::int64_t keys, std::int64_t size,
                  std::int64_t tile, std::int64_t offset) {
   Launch launch;

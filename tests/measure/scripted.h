@@ -1,4 +1,4 @@
-// A device by script: `copy` kernels whose launches take the times they are told and may be wrong on purpose.
+// A scripted device: its `copy` kernels report the times of a script, and a test can make them write wrong results.
 #pragma once
 #include <cstring>
 #include <functional>
@@ -45,7 +45,7 @@ class ScriptedArrays final : public Arrays {
 
 class ScriptedDevice final : public Device {
  public:
-  ScriptedDevice() { info_.cpu = true; }  // no launches to wake it up
+  ScriptedDevice() { info_.cpu = true; }  // a CPU is not warmed up with additional launches
   const DeviceInfo& info() const override { return info_; }
   Dialect dialect() const override { return Dialect::opencl; }
   std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>& buffers) override {
@@ -59,7 +59,8 @@ class ScriptedDevice final : public Device {
   DeviceInfo info_;
 };
 
-/// 1000 elements; with `blocks` blocks of the grid, block i copies its share.
+/// Returns a program that copies 1000 elements. ScriptedCopy executes it: with n of the grid's blocks, it copies the
+/// first n / grid of the elements.
 inline ir::Program copy_program() {
   return ir::parse(
       "=== loop: copy ===\n"
@@ -72,7 +73,7 @@ inline ir::Program copy_program() {
 
 class ScriptedCopy final : public Executable {
  public:
-  /// Microseconds of launch number `launch` (from 0) with that many blocks.
+  /// Returns the time in microseconds of launch number `launch` (from 0) with `blocks` blocks.
   using Script = std::function<Result<double>(int launch, std::int64_t blocks)>;
   ScriptedCopy(std::int64_t grid, Script script) : grid_(grid), script_(std::move(script)) {}
 
@@ -89,7 +90,7 @@ class ScriptedCopy final : public Executable {
 
   std::function<void(int launch, std::vector<float>& output)> damage;
   int launches = 0;
-  std::vector<std::int64_t> sizes;  // blocks of each launch
+  std::vector<std::int64_t> sizes;  // number of blocks of each launch
 
  private:
   std::int64_t grid_;

@@ -1,4 +1,4 @@
-// What the store's tests share: a temporary folder, records, an integrity check.
+// Shared by tests of the store: a temporary folder, records, an integrity check.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -79,7 +79,8 @@ inline bool is_intact(const std::string& file) {
          database.integer("SELECT count(*) FROM pragma_foreign_key_check") == 0;
 }
 
-/// The exit code of the Error that opening throws; its message in `message`.
+/// Opens the store. Returns the exit code of the Error that this throws, or 0 if it succeeds. `message`: set to the
+/// error's text, which must be one line.
 inline int exit_of_open(const std::string& file, std::string& message) {
   try {
     Store::open(file);

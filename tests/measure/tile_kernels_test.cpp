@@ -1,5 +1,5 @@
-// Kernels of NVIDIA's fused mixture of experts, on the devices themselves, against the tile program on its interpreter.
-// Without ../shared/tile_programs they are skipped.
+// Kernels of NVIDIA's fused mixture of experts, run on the devices and compared with interpreting the tile program. The
+// tests are skipped if ../shared/tile_programs does not exist.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace tp = ir::tile_program;
 constexpr std::int64_t tile = 128;
 std::int64_t tiles(std::int64_t extent) { return (extent + tile - 1) / tile; }
 
-/// A launch of the program, for its interpreter and for raise().
+/// A launch of the mixture of experts, in the forms that the tile program's interpreter and raise() take.
 struct Moe {
   std::int64_t tokens, topk, experts, n, k;
   tp::Launcher launcher = tp::Launcher();
@@ -36,7 +36,7 @@ struct Moe {
     argument(name, {std::ssize(values)});
   }
 
-  /// Only every other expert has rows.
+  /// Adds all arguments and sets the grid. Only every other expert has rows.
   void fill() {
     std::vector<std::int64_t> expert_of_row;
     for (std::int64_t row = 0; row < tokens * topk; ++row)
@@ -62,7 +62,7 @@ struct Moe {
   }
 };
 
-/// Elements of the array that the kernel computes, lowered by the heuristic's choices.
+/// Lowers the kernel with the heuristic's choices, runs it on the device, and returns the elements of its output.
 std::vector<float> run(const ir::Program& loop, const std::vector<tp::Array>& given, Device& device) {
   const Target target = target_of(device.info());
   rules::Lowering lowering(loop, target);

@@ -1,4 +1,4 @@
-// Folders that go with their process, however it ends.
+// Work folders are removed after their process has ended, however it ends.
 #include "measure/work_folder.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ std::ptrdiff_t folders_in(const fs::path& parent) {
   return std::count_if(begin(all), end(all), [](const auto& entry) { return entry.is_directory(); });
 }
 
-/// A process that makes a folder with files in it and waits to be killed.
+/// Starts a process that makes a folder with files in it and waits to be killed.
 pid_t start_owner(const fs::path& parent) {
   int ready[2];
   CHECK(pipe(ready) == 0);
@@ -49,7 +49,7 @@ TEST(WorkFolder, GoesWithItsOwner) {
     ASSERT_NE(one.path(), two.path());
     std::ofstream(one.path() / "file") << "x";
     EXPECT_EQ(folders_in(parent.path() / "new"), 2);
-    if (fork() == 0) exit(0);  // a copy of the process owns nothing
+    if (fork() == 0) exit(0);  // the forked copy of the process does not own the folder
     wait(nullptr);
     EXPECT_TRUE(fs::exists(one.path() / "file"));
   }

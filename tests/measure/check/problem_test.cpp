@@ -46,7 +46,7 @@ ir::Program matmul(std::int64_t m, std::int64_t n, std::int64_t k, const std::st
       {{"M", m}, {"N", n}, {"K", k}});
 }
 
-/// A matmul problem whose right result, in f32, is on the "device".
+/// A matmul problem. Its output array on the "device" holds the correct result, computed in f32.
 class MatmulProblem {
  public:
   MatmulProblem(std::int64_t m, std::int64_t n, std::int64_t k, const std::string& strides = "")
@@ -133,22 +133,23 @@ TEST(Problem, LargeOnesAreSampledCornersIncluded) {
     EXPECT_TRUE(matmul.check().has_value()) << i << ", " << j;
     matmul.at(i, j) = right;
   }
-  matmul.at(17, 201) = std::nanf("");  // a NaN is found also where nothing is compared
+  matmul.at(17, 201) = std::nanf("");  // a NaN is found even in an element that is not compared
   EXPECT_TRUE(matmul.check().has_value());
 }
 
 TEST(Problem, AMissingTermOfALongSumIsFound) {
-  MatmulProblem matmul(3, 5, 18944 * 16);  // far longer than any real one: rounding in f32 is still within the bound
+  MatmulProblem matmul(3, 5, 18944 * 16);  // longer than any real sum; f32 rounding must stay within the bound
   EXPECT_FALSE(matmul.check().has_value()) << matmul.check()->message;
   for (std::int64_t i = 0; i < 3; ++i)
     for (std::int64_t j = 0; j < 5; ++j) matmul.at(i, j) += 0.33F;  // the mean size of a term
   EXPECT_TRUE(matmul.check().has_value());
 }
 
-// Why the inputs are not small integers: those survive the rounding, and this would pass.
+// This is why inputs are not small integers: rounding to tf32 would not change them, so the fault would not be found.
 TEST(Problem, OperandsRoundedToTf32AreFound) {
   const auto tf32 = [](float value) {
-    const std::uint32_t bits = std::bit_cast<std::uint32_t>(value) + 0x1000;  // to 10 bits of mantissa, to the nearest
+    // rounds to the nearest number with a 10-bit mantissa
+    const std::uint32_t bits = std::bit_cast<std::uint32_t>(value) + 0x1000;
     return std::bit_cast<float>(bits & 0xffffe000U);
   };
   for (const std::int64_t k : {1, 16, 256, 4096}) {
@@ -164,7 +165,7 @@ TEST(Problem, OperandsRoundedToTf32AreFound) {
   }
 }
 
-// Where they are allowed, they are right, and nothing else is.
+// If a kernel allows tf32, operands rounded to tf32 are right, but all other faults are found.
 TEST(Problem, FaultsOfTf32KernelsAreFound) {
   for (const std::int64_t k : {1, 16, 256, 4096}) {
     const std::int64_t m = 64, n = 64;
@@ -197,7 +198,7 @@ TEST(Problem, FaultsOfTf32KernelsAreFound) {
   }
 }
 
-// Outputs of 16 bits are compared as what they are rounded from: that costs no strictness.
+// A 16-bit element is compared with all numbers that round to it. This does not make the check less strict.
 TEST(Problem, FaultsOfSixteenBitKernelsAreFound) {
   for (const ir::DType dtype : {ir::DType::f16, ir::DType::bf16}) {
     const std::int64_t m = 16, n = 16, k = 512;
@@ -224,7 +225,7 @@ TEST(Problem, FaultsOfSixteenBitKernelsAreFound) {
     EXPECT_FALSE(problem.check(Coverage::whole).has_value()) << problem.check(Coverage::whole)->message;
     store([&](auto i, auto j) { return rounded(sum(i, j, k - 1)); });
     EXPECT_TRUE(problem.check(Coverage::whole).has_value()) << "a missing term";
-    store([&](auto i, auto j) {  // towards zero
+    store([&](auto i, auto j) {  // rounds towards zero
       const std::uint32_t cut = dtype == ir::DType::f16 ? 0xffffe000U : 0xffff0000U;
       return std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(sum(i, j, k))) & cut);
     });
@@ -243,13 +244,13 @@ TEST(Problem, FaultsOfSixteenBitKernelsAreFound) {
 }
 
 TEST(Problem, StridedOutputsWithGaps) {
-  MatmulProblem matmul(4, 3, 5, " strides=(1, 6)");  // two elements between columns belong to nobody and stay poison
+  MatmulProblem matmul(4, 3, 5, " strides=(1, 6)");  // two elements between columns are gaps and stay poisoned
   EXPECT_FALSE(matmul.check().has_value()) << matmul.check()->message;
   matmul.at(3, 2) += 1;
   EXPECT_THAT(matmul.check()->message, HasSubstr("c[3, 2]: expected"));
 }
 
-/// Its arrays are bytes, of any type.
+/// A device whose arrays hold bytes, for elements of any type.
 class BytesDevice final : public Device {
  public:
   const DeviceInfo& info() const override { return info_; }
@@ -265,7 +266,8 @@ class BytesDevice final : public Device {
   DeviceInfo info_;
 };
 
-/// A matmul of 3 x 700 elements of a type. The output has its expected elements, and 1 in those that are not compared.
+/// A matmul with 3 x 700 outputs of a given type. Its output array holds the expected values of the elements that are
+/// compared, and 1 in all others.
 class BytesProblem {
  public:
   BytesProblem(ir::DType dtype, const std::string& strides, std::int64_t k)
@@ -277,7 +279,7 @@ class BytesProblem {
   }
   const ir::Buffer& output() const { return problem_.loop().buffers[2]; }
   Problem& problem() { return problem_; }
-  /// The bytes of an element.
+  /// Returns the bytes of the element at `offset`.
   std::span<std::byte> at(std::int64_t offset) {
     const auto size = static_cast<std::size_t>(ir::bytes(dtype_));
     return static_cast<HostArrays&>(problem_.arrays()).bytes(2).subspan(static_cast<std::size_t>(offset) * size, size);
@@ -304,7 +306,7 @@ class BytesProblem {
   Problem problem_;
 };
 
-// In outputs that are compared in full (a short sum) and in part, dense ones and ones with gaps.
+// Finds faults in outputs that are compared in full (after a short sum) and in part, both dense and with gaps.
 TEST(Problem, AFaultIsFoundInAnyElement) {
   Rng rng(3);
   for (const ir::DType dtype : {ir::DType::f32, ir::DType::f16, ir::DType::bf16})
@@ -389,8 +391,8 @@ TEST(Problem, AKernelWithoutFiniteResultsIsAUsersMistake) {
   }
 }
 
-/// A kernel of one output whose result, in f32 and in another order than the reference, is what `compute` makes of the
-/// inputs; `fault` changes it.
+/// Checks a kernel with one output: `compute` writes the kernel's result to the output array, from the inputs.
+/// `compute` may use f32, and another order of operations than the reference.
 std::optional<Failure> check_result(const std::string& loop, double tolerance,
                                     const std::function<void(std::vector<std::vector<float>>&)>& compute) {
   ScriptedDevice device;
@@ -400,7 +402,7 @@ std::optional<Failure> check_result(const std::string& loop, double tolerance,
   return problem.check(Coverage::whole);
 }
 
-/// b = log(a) of n numbers, about half of which are negative.
+/// Returns a kernel that computes b = log(a) for n numbers, about half of which are negative.
 std::string logarithm(std::int64_t n) {
   return fmt::format(
       "=== loop: logarithm ===\ninput a: f32[{0}]\noutput b: f32[{0}]\nfor a0 in 0..{0}: # free\n"
@@ -408,7 +410,7 @@ std::string logarithm(std::int64_t n) {
       n);
 }
 
-// Also in elements that are not in the sample of a large output.
+// This also holds for elements that are not in the sample of a large output.
 TEST(Problem, ExpectedNaNsAreRightAndOthersWrong) {
   for (const std::int64_t n : {64, 5000000}) {
     const auto check = [&](const std::function<void(std::vector<float>&)>& fault) {
@@ -445,7 +447,7 @@ TEST(Problem, NaNOutsideOfTheSampleIsFound) {
   EXPECT_THAT(check(1234567).value().message, HasSubstr("b[1234567]: is NaN (1 of 5000000 elements)"));
 }
 
-/// b = op(a * factor) of 64 numbers.
+/// Returns a kernel that computes v0 = a * factor and b = op for 64 numbers. `op` is an expression of v0.
 std::string scaled(const std::string& op, const std::string& factor) {
   return "=== loop: scaled ===\ninput a: f32[64]\noutput b: f32[64]\nfor a0 in 0..64: # free\n"
          "  in0 = load a[a0]\n  v0 = multiply(in0, " +
@@ -490,7 +492,7 @@ TEST(Verdict, InfinitiesAndNaN) {
   EXPECT_EQ(error(3, {2, 1}, ir::DType::i32), 0);
 }
 
-/// y[0] = sum(softmax(x)) - 1 of 1000 elements.
+/// A kernel that computes y[0] = sum(softmax(x)) - 1 for 1000 elements of x.
 const char* const softmax_sum =
     "=== loop: cancels ===\ninput x: f32[1000]\noutput y: f32[1]\n"
     "for a0 in 0..1: # free\n"
@@ -501,7 +503,8 @@ const char* const softmax_sum =
     "    v4 = divide(v3, acc1)\n    acc2 <- add(acc2, v4)\n"
     "  v5 = subtract(acc2, 1)\n  y[a0] = v5\n";
 
-/// Backwards, and by the fast formula of the exponential; the term `without` is left out.
+/// Computes the result of softmax_sum in reverse order, with the fast formula for exponentials. Leaves out the term
+/// with the index `without`.
 float sum_of_softmax(const std::vector<float>& x, int without = -1) {
   const float most = *std::max_element(x.begin(), x.end());
   float total = 0, sum = 0;
@@ -520,7 +523,7 @@ TEST(Problem, RoundingNoiseWhereTermsCancelIsRight) {
   for (const int term : {0, 17, 999}) EXPECT_TRUE(check(term).has_value()) << "a missing term of 1/1000";
 }
 
-/// Rows of 256 numbers about 1000: (x - mean) * rsqrt(var + 1e-5).
+/// A kernel that normalizes rows of 256 numbers near 1000: (x - mean) * rsqrt(var + 1e-5).
 const char* const norm_of_1000 =
     "=== loop: norm ===\ninput x: f32[8, 256] in (999, 1001)\noutput y: f32[8, 256]\n"
     "for a0 in 0..8: # free\n"
@@ -560,7 +563,7 @@ TEST(Problem, ANormOfLargeNumbersIsRightAndItsFaultsAreFound) {
     EXPECT_TRUE(check(fault).has_value()) << static_cast<int>(fault);
 }
 
-/// The sum of 40,000,000 ones, and the variance of 1,000,000 numbers about 1/2.
+/// Kernels that compute the sum of 40,000,000 ones, and the variance of 1,000,000 numbers in (0, 1).
 const char* const sum_of_ones =
     "=== loop: ones ===\noutput y: f32[1]\n"
     "v0 = copy(1)\nfor a0 in 0..40000000: # reduce\n  acc0 <- add(acc0, v0)\ny[0] = acc0\n";
@@ -571,7 +574,7 @@ const char* const long_variance =
     "for a1 in 0..1000000: # reduce\n  in1 = load x[a1]\n  v1 = subtract(in1, v0)\n  v2 = multiply(v1, v1)\n"
     "  acc1 <- add(acc1, v2)\nv3 = divide(acc1, 1000000)\ny[0] = v3\n";
 
-/// In partial sums of `part` terms.
+/// Adds `count` terms in partial sums of `part` terms.
 template <class Term>
 float sum_in_parts(std::size_t count, std::size_t part, Term term) {
   float total = 0;
@@ -583,7 +586,8 @@ float sum_in_parts(std::size_t count, std::size_t part, Term term) {
   return total;
 }
 
-// A kernel has partial sums (rules/materialize/long_sums.h): the error of one accumulator is not explained.
+// Kernels use partial sums (rules/materialize/long_sums.h), so the check does not tolerate the error of a single
+// accumulator.
 TEST(Problem, ALongSumInOneAccumulatorIsFound) {
   const auto ones = [](std::size_t part) {
     return check_result(sum_of_ones, default_tolerance, [&](auto& data) {
@@ -643,7 +647,7 @@ TEST(Problem, IndicesPointAllOverTheirTable) {
   EXPECT_EQ(describe_inputs(embedding), "i: randint(0, 1000)");
 }
 
-// Padding beyond the rows where there are more numbers than rows.
+// If there are more indices than rows, the drawn indices extend beyond the rows, so that all can be distinct.
 TEST(Problem, NoNumberSaysTwiceWhereToWrite) {
   const auto scatter = [](std::int64_t rows) {
     return with_index_ranges(ir::parse(
@@ -683,7 +687,7 @@ TEST(Problem, InputsDependOnTheSeedAndTheBufferOnly) {
   for (const float value : a.floats()) EXPECT_LE(std::abs(value), 1);
 }
 
-// Parts of a large input are drawn at the same time.
+// Threads draw parts of a large input concurrently.
 TEST(RandomInput, DoesNotDependOnTheThreads) {
   constexpr std::int64_t elements = 3'000'017;
   using Draw = ir::Fill::Draw;
@@ -704,7 +708,7 @@ TEST(RandomInput, DoesNotDependOnTheThreads) {
   }
 }
 
-// Parts of all kinds of inputs, in any order.
+// Draws parts of inputs in any order, for all kinds of inputs.
 TEST(InputElements, AreThoseOfTheWholeInput) {
   using Draw = ir::Fill::Draw;
   for (const ir::DType dtype : {ir::DType::f32, ir::DType::bf16, ir::DType::f64, ir::DType::i32, ir::DType::boolean})

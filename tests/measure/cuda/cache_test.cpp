@@ -1,4 +1,4 @@
-// What NVRTC made is found again on disk.
+// The output of NVRTC is cached on disk.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -41,7 +41,7 @@ TEST(CompileCache, TheSameIsBuiltOnce) {
   other.text += "\n";
   EXPECT_FALSE(build(other, "sm_90").cached);
 
-  // An entry that is whole but is no cubin, as another program would have left it.
+  // An intact entry that is not a cubin, as another program might have left it.
   for (const fs::path& file : files_in(folder.path())) cache.put(file.stem().string(), "5\nhello world");
   EXPECT_FALSE(build(small_source(), "sm_90").cached);
   EXPECT_TRUE(build(small_source(), "sm_90").cached);

@@ -1,4 +1,4 @@
-// Compiling for an architecture: what the compiler says, how it fails, what a kernel takes of the machine.
+// Compiling for an architecture: the compiler's messages, its failures, and the resources of a kernel.
 #include "measure/cuda/compiler/compile.h"
 
 #include <fmt/format.h>
@@ -50,7 +50,7 @@ TEST(PtxasLog, TheLinesOfOneKernel) {
   EXPECT_EQ(k.warnings, "kernel.cu(4): warning #550-D: variable \"j\" was set but never used\n");
 }
 
-// Each once, whatever lines of the assembly it is about.
+// Each message is kept once, whatever lines of assembly it mentions.
 TEST(PtxasLog, MessagesAboutLostPerformance) {
   const std::string log =
       "ptxas info    : (C7519) warpgroup.arrive is injected in around line 397 by compiler to allow use of registers "
@@ -107,7 +107,7 @@ TEST(Nvrtc, WhatIsMissingIsSaidInOneLine) {
         throw;
       },
       Error);
-  // A library, but another one.
+  // libdl is a library, but not NVRTC.
   EXPECT_THROW(Nvrtc("libdl.so.2"), Error);
 }
 
@@ -141,7 +141,8 @@ TEST(Compile, ErrorsAreOneLineWithTheCompilersWords) {
   EXPECT_THAT(compile_ptx(source_of("nonsense"), "sm_90").failure().message, HasSubstr("error"));
 }
 
-// Users' kernels may need what sm_90 alone has, and run on older devices, too, which have nothing such.
+// A user's kernel may need instructions that only sm_90a has. The same option must not break older devices, which have
+// no such instructions.
 TEST(Compile, TakesWhatOneArchitectureAloneHas) {
   DEPLO_NEED_NVRTC("sm_90");
   ir::KernelSource source;
@@ -164,8 +165,8 @@ TEST(Compile, PtxIsForTheArchitecture) {
   EXPECT_EQ(ptx.value().find('\0'), std::string::npos);
 }
 
-// By extents alone: rows of 65,536 floats, of which block b's begins at byte b * 2^18. Up to 2^31 elements NVRTC may
-// compute that in 32 bits; block 32,768 needs 64.
+// Row b of 65,536 floats, which block b copies, begins at byte b * 2^18. For arrays of up to 2^31 elements, NVRTC may
+// compute this offset in 32 bits. The offset of block 32,768 needs 64 bits.
 TEST(Compile, OffsetsOfLargeArraysHave64Bits) {
   DEPLO_NEED_NVRTC("sm_90");
   const auto ptx_of = [](std::int64_t rows) {
@@ -180,7 +181,7 @@ TEST(Compile, OffsetsOfLargeArraysHave64Bits) {
   EXPECT_THAT(ptx_of(65536), HasSubstr("mul.wide"));
 }
 
-// A body that takes ptxas about ten seconds; NVRTC looks at the clock every 0.6 s at the latest.
+// ptxas needs about ten seconds for this body. NVRTC looks at the clock at least every 0.6 s.
 TEST(Compile, GivesUpInTime) {
   DEPLO_NEED_NVRTC("sm_90");
   if (std::stod(Nvrtc::get().version()) < 12.8) GTEST_SKIP() << "NVRTC cannot be asked to give up";
@@ -207,7 +208,8 @@ TEST(Compile, ThreadsBuildTheSameCode) {
   EXPECT_EQ(digests[0].size(), 32u);
 }
 
-// CUDA's occupancy calculator by hand: 65,536 registers, 2,048 threads and 228 KiB of shared memory a unit.
+// The expected values follow CUDA's occupancy calculator, computed by hand for 65,536 registers, 2,048 threads and 228
+// KiB of shared memory per multiprocessor.
 TEST(Occupancy, WhatLimitsIt) {
   const Target target = load_target("sm_90");
   const auto of = [&](std::int64_t threads, std::int64_t registers, std::int64_t shared) {
@@ -231,7 +233,7 @@ TEST(Occupancy, WhatLimitsIt) {
   EXPECT_EQ(of(1024, 128, 0).failure().status, Status::resource);
 }
 
-// CUB's headers use types of the runtime's API and of textures, which NVRTC has unless it is told --minimal.
+// CUB's headers use types of the runtime API and of textures. NVRTC declares these types unless it is given --minimal.
 TEST(Compile, KnowsTheTypesOfTheRuntime) {
   DEPLO_NEED_NVRTC("sm_80");
   const auto built = compile_cubin(source_of(R"(__device__ cudaError_t same(cudaError_t error) { return error; }

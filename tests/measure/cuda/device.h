@@ -22,7 +22,7 @@ inline ir::Buffer dense_buffer(const std::string& name, ir::DType dtype, ir::Sha
   return {name, dtype, role, shape, ir::row_major_strides(shape)};
 }
 
-/// y[i] = 2 x[i], in the fake and in what NVRTC compiles.
+/// Returns a kernel that computes y[i] = 2 x[i]. The fake driver's kernel `k` computes the same.
 inline ir::KernelSource twice_source(std::int64_t blocks = 2) {
   ir::KernelSource source = source_of(
       "extern \"C\" __global__ void __launch_bounds__(32) k(const float* x, float* y) {\n"
@@ -43,7 +43,7 @@ class FakeDevice : public ::testing::Test {
                                          auto* const reading = launch.pointer<std::uint64_t>(0) + 3 * b;
                                          reading[0] = b;
                                          reading[1] = static_cast<std::uint64_t>(1e3 * fake().now_us) + 7;
-                                         // Each unit counts from where it likes.
+                                         // The cycle counter of each multiprocessor starts at a different value.
                                          reading[2] =
                                              static_cast<std::uint64_t>(fake().clock_mhz * fake().now_us) + 1000 * b;
                                        }
@@ -81,7 +81,7 @@ class FakeDevice : public ::testing::Test {
     for (float& value : values) value = first++;
     return values;
   }
-  /// Calls since the last forget() that start so.
+  /// Returns the calls since the last forget() that start with `prefix`.
   static std::vector<std::string> calls(const std::string& prefix) {
     std::vector<std::string> found;
     for (const std::string& call : fake().calls)

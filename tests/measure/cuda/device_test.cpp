@@ -1,4 +1,4 @@
-// The CUDA backend on a driver that is a fake: the real calls, without a GPU.
+// The CUDA backend on a fake driver: it makes the real calls, but needs no GPU.
 #include "measure/cuda/device.h"
 
 #include <fmt/format.h>
@@ -56,7 +56,7 @@ TEST(CudaDriver, TheToolkitsStubIsNoDriver) {
   }
 }
 
-// measurement.md, "Isolation"; CUDA Driver API, CUresult.
+// Statuses: docs/measurement.md, "Isolation". Codes: CUDA Driver API, CUresult.
 TEST(CudaDriver, StatusesOfErrors) {
   fake() = FakeCuda();
   const Driver driver(DEPLO_FAKE_CUDA);
@@ -97,7 +97,8 @@ TEST_F(FakeDevice, SaysWhatItIs) {
               HasSubstr("expected a device from cuda:0 to cuda:0, found cuda:1"));
 }
 
-// A driver of CUDA 12 loads no code of NVRTC 13: an older NVRTC compiles for it, here one in Python's packages.
+// A driver of CUDA 12 cannot load code from NVRTC 13, so an older NVRTC compiles for it. In this test the older NVRTC
+// is in the packages of a Python environment.
 TEST_F(FakeDevice, AnOlderDriverGetsTheCodeOfAnOlderNvrtc) {
   if (!Nvrtc::get().version().starts_with("13.")) GTEST_SKIP() << "NVRTC " << Nvrtc::get().version();
   fake().version = 12040;
@@ -168,7 +169,7 @@ TEST_F(FakeDevice, RedZonesAndViews) {
   const auto view = arrays->view(numbers_of, {dense_buffer("part", ir::DType::f32, {10}, ir::Role::output)});
   arrays->write(1, numbers(64));
   EXPECT_EQ(view->read(0), numbers(10));
-  const Place later[] = {{1, 128}};  // of floats: from the 32nd on
+  const Place later[] = {{1, 128}};  // byte 128 of an array of floats: element 32
   const auto behind = arrays->view(later, {dense_buffer("part", ir::DType::f32, {10}, ir::Role::output)});
   EXPECT_EQ(behind->read(0), numbers(10, 33));
   for (const std::ptrdiff_t element : {64, 64 + 1023, -1, -1024}) {
@@ -207,7 +208,7 @@ TEST_F(FakeDevice, ALaunchPassesTheBuffers) {
   EXPECT_EQ(executable->resources().limiter, "blocks");
 }
 
-// `deplo run --no-measure`: the kernel runs, and the driver is asked for no event and no clock.
+// `deplo run --no-measure` uses execute(): it runs the kernel, but records no events and does not read the clock.
 TEST_F(FakeDevice, WithoutATimeTheClockIsNotAsked) {
   const auto arrays = device_->allocate(buffers());
   arrays->write(0, numbers(64));
@@ -241,7 +242,8 @@ TEST_F(FakeDevice, ASampleIsOneGraph) {
   EXPECT_THAT(calls("cuGraphInstantiate"), ElementsAre("cuGraphInstantiate steps=8"));
   EXPECT_EQ(calls("cuLaunchKernel k").size(), 8u);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(owned[static_cast<std::size_t>(i)]->read(1)[10], 2 * (10 + i));
-  // Eight launches between two readings of the clock, the first of which holds the device, in turns.
+  // Eight launches, which use the sets in turn, lie between two readings of the clock. The first reading keeps the
+  // device busy.
   EXPECT_GT(*reinterpret_cast<const long long*>(fake().launches[0].parameters[1].data()), 0);
   EXPECT_EQ(*reinterpret_cast<const long long*>(fake().launches[9].parameters[1].data()), 0);
   ASSERT_EQ(fake().launches.size(), 10u);
@@ -259,7 +261,7 @@ TEST_F(FakeDevice, ASampleIsOneGraph) {
   EXPECT_LE(fake().execs, 4);
 }
 
-// A graph's nodes are of the module's code.
+// The nodes of a graph refer to code of the module, so the graphs must be destroyed before the module is unloaded.
 TEST_F(FakeDevice, GraphsGoBeforeTheirModule) {
   const auto arrays = device_->allocate(buffers());
   Arrays* const set = arrays.get();
@@ -274,7 +276,7 @@ TEST_F(FakeDevice, GraphsGoBeforeTheirModule) {
 }
 
 TEST_F(FakeDevice, AChainIsOneGraph) {
-  // x -> y -> z, and z added to.
+  // y is computed from x and z from y. The second kernel adds to z, so z is zeroed first.
   const auto slot = [](const std::string& name) { return dense_buffer(name, ir::DType::f32, {64}, ir::Role::output); };
   const auto arrays = device_->allocate({slot("x"), slot("y"), slot("z")});
   arrays->write(0, numbers(64));
@@ -311,7 +313,7 @@ TEST_F(FakeDevice, FillsAreLaunchesOfTheCandidate) {
   EXPECT_FLOAT_EQ(static_cast<float>(whole.value().us), 12) << "10 for the kernel, 2 for the fill";
   EXPECT_THAT(calls("cuGraphInstantiate"), ElementsAre("cuGraphInstantiate steps=10"));
   EXPECT_THAT(arrays->read(1), Each(1.F));
-  // Half of the blocks: half of the fill counts.
+  // Half of the blocks run, so half of the fill's time counts.
   EXPECT_FLOAT_EQ(static_cast<float>(executable->sample({&set, 1}, 1, 5).value().us), 11);
   EXPECT_FLOAT_EQ(static_cast<float>(executable->launch(*arrays, 1).value()), 11);
   EXPECT_FLOAT_EQ(static_cast<float>(executable->launch(*arrays, 2).value()), 12);
@@ -362,7 +364,7 @@ TEST_F(FakeDevice, DynamicSharedMemoryIsAskedFor) {
   EXPECT_EQ(refused.failure().status, Status::resource);
 }
 
-// cuTensorMapEncodeTiled counts dimensions from the innermost, strides in bytes and without the innermost.
+// cuTensorMapEncodeTiled counts dimensions from the innermost. Strides are in bytes, without that of the innermost.
 TEST_F(FakeDevice, TensorMapsStandBehindTheBuffers) {
   KernelCode tma = candidate();
   tma.kernel.buffers = {dense_buffer("x", ir::DType::f32, {6, 32, 128}, ir::Role::input),
@@ -386,12 +388,12 @@ TEST_F(FakeDevice, TensorMapsStandBehindTheBuffers) {
   const auto address = [&](std::size_t buffer) {
     return reinterpret_cast<std::uint64_t>(launch.pointer<float>(buffer));
   };
-  // Type, rank and swizzle; shape; strides; box; address.
+  // The words of a map: type, rank and swizzle; shape; strides; box; address.
   EXPECT_EQ(maps[0], (std::vector<std::uint64_t>{3 << 16 | 2 << 8 | 0, 32, 64, 0, 0, 0, 128, 0, 0, 0, 4, 8, 0, 0, 0,
                                                  address(1)}));
   EXPECT_EQ(maps[1], (std::vector<std::uint64_t>{7 << 16 | 3 << 8 | 3, 128, 32, 6, 0, 0, 512, 16384, 0, 0, 32, 16, 1, 0,
                                                  0, address(0)}));
-  // In a graph each launch has the maps of its own arrays.
+  // In a graph, each launch has the maps of its own arrays.
   const auto other = device_->allocate(tma.kernel.buffers);
   maps.clear();
   const std::vector<Arrays*> sets{arrays.get(), other.get()};

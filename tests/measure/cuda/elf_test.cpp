@@ -1,4 +1,4 @@
-// Machine code as NVRTC writes it, and damaged.
+// Reads cubins as NVRTC writes them, and damaged ones.
 #include "measure/cuda/compiler/elf.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST(Elf, TheCodeSaysWhatTheCompilerSaid) {
     EXPECT_EQ(log.static_shared_bytes, 1200) << output.log;
     const int reserved = std::stoi(std::string(architecture).substr(3)) >= 90 ? 1024 : 0;
     EXPECT_EQ(facts->shared_section_bytes, 1200 + reserved) << architecture;
-    constexpr std::int64_t instruction = 16;  // bytes, from sm_70 on
+    constexpr std::int64_t instruction = 16;  // bytes per instruction, for sm_70 and later
     EXPECT_GT(facts->code_bytes, 8 * instruction) << architecture;
     EXPECT_EQ(facts->code_bytes % instruction, 0) << architecture;
     EXPECT_EQ(inspect_cubin(output.cubin, "other")->registers, -1);
@@ -37,7 +37,7 @@ TEST(Elf, TheCodeSaysWhatTheCompilerSaid) {
   }
 }
 
-// Version 1 of the attribute is that of sm_80, version 2 that of sm_90.
+// sm_80 uses version 1 of the attribute for a parameter, sm_90 uses version 2.
 TEST(Elf, SizesOfParametersInTheirOrder) {
   const ir::KernelSource source = source_of(
       "struct Map { alignas(64) char bytes[128]; };\n"
@@ -108,7 +108,8 @@ TEST(Elf, WhatIsNoCubin) {
   EXPECT_FALSE(inspect_cubin(program, "k")) << "an ELF file of another machine";
 }
 
-// Every field of every table, and every end: nothing may be read outside the file (the sanitizers' preset sees it).
+// Damages all parts of a file, and cuts it off anywhere. Nothing outside the file may be read; the sanitizers' preset
+// would report it.
 TEST(Elf, DamagedFilesAreReadWithoutHarm) {
   DEPLO_NEED_NVRTC("sm_90");
   const std::string whole = build("sm_90");
@@ -118,7 +119,7 @@ TEST(Elf, DamagedFilesAreReadWithoutHarm) {
     std::string cubin = whole;
     if (i % 4 == 0) cubin.resize(rng.below(cubin.size()));
     for (std::uint64_t n = rng.below(8); n > 0 && !cubin.empty(); --n) {
-      // Headers stand in front, tables of sections behind: half of the damage meets these.
+      // Half of the damage is in the headers at the start and in the tables of sections at the end.
       const std::size_t at = rng.below(2) == 0 ? rng.below(cubin.size())
                              : rng.below(2) == 0
                                  ? rng.below(std::min<std::size_t>(cubin.size(), 64))

@@ -1,4 +1,4 @@
-// NVML's energy counter, and launches whose energy is measured, on the fake driver.
+// NVML's energy counter, and measured energies of launches, on the fake driver.
 #include <gmock/gmock.h>
 
 #include <functional>
@@ -29,7 +29,7 @@ std::string fault(const std::function<void()>& call) {
 class CudaEnergy : public FakeDevice {
  protected:
   std::unique_ptr<EnergyCounter> open(int device = 40) const { return open_nvml(*driver_, device, DEPLO_FAKE_CUDA); }
-  /// Of the kernel k, by three sets of operands.
+  /// Returns the energy in mJ of a launch of the kernel k that takes `us`, on three sets of operands.
   double energy_mj(double us) {
     fake().kernels["k"].us = us;
     OperandSets sets(*device_, buffers(), 3);
@@ -68,7 +68,7 @@ TEST_F(CudaEnergy, WhatIsMissingIsSaidInOneLine) {
   EXPECT_THAT(fault([&] { device_->energy(); }), HasSubstr("NVML"));
 }
 
-// Without pauses, a clock, or a graph for each batch.
+// The launches run without pauses, without readings of the clock, and without a new graph for each batch.
 TEST_F(CudaEnergy, ShortLaunchesReplayOneGraph) {
   EXPECT_NEAR(energy_mj(10), 3, 3 * energy_tie / 2);
   EXPECT_THAT(calls("cuGraphInstantiate"), SizeIs(1));
@@ -81,7 +81,7 @@ TEST_F(CudaEnergy, ShortLaunchesReplayOneGraph) {
 TEST_F(CudaEnergy, LongLaunchesNeedNoGraph) {
   EXPECT_NEAR(energy_mj(2000), 600, 600 * energy_tie / 2);
   EXPECT_THAT(calls("cuGraph"), IsEmpty());
-  // Two at a time, over three sets in turn.
+  // Batches of two launches use the three sets in turn.
   const auto x_of = [](std::size_t launch) { return fake().launches.at(launch).pointer<float>(0); };
   EXPECT_NE(x_of(0), x_of(1));
   EXPECT_NE(x_of(1), x_of(2));

@@ -1,4 +1,4 @@
-// What goes wrong on a CUDA device, and cuBLAS; on the fake driver.
+// Failures of a CUDA device, and cuBLAS, on the fake driver.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -71,7 +71,7 @@ TEST_F(FakeDevice, AStickyErrorStaysAndIsSaid) {
   ASSERT_FALSE(launched.ok());
   EXPECT_EQ(launched.failure().status, Status::illegal_access);
   EXPECT_EQ(launched.failure().message, "32 threads a block: CUDA_ERROR_ILLEGAL_ADDRESS (700)");
-  // Nothing works any more, and says so; nothing hangs or aborts.
+  // From now on every call fails with an error. No call hangs or aborts.
   EXPECT_THROW(arrays->read(0), Error);
   EXPECT_THROW(arrays->overrun(), Error);
   EXPECT_THROW(executable->launch(*arrays, 1), Error);
@@ -186,7 +186,7 @@ TEST_F(FakeDevice, CublasSaysTf32ByName) {
     ASSERT_TRUE(gemm.value()->launch(*arrays, 1).ok());
     EXPECT_THAT(calls("cublasSetMathMode"), ElementsAre(tf32 ? "cublasSetMathMode 3" : "cublasSetMathMode 0"));
   }
-  fake().fail["cublasSgemmStridedBatched"] = 13;  // once
+  fake().fail["cublasSgemmStridedBatched"] = 13;  // fails one call
   const auto failed = cublas.gemm({.m = 8, .n = 8, .k = 8}).value()->launch(*arrays, 1);
   ASSERT_FALSE(failed.ok());
   EXPECT_EQ(failed.failure().message, "cuBLAS: CUBLAS_STATUS_SOMETHING");
@@ -199,7 +199,7 @@ TEST_F(FakeDevice, CublasSaysTf32ByName) {
   }
 }
 
-// In reduced precision it is another computation: it passes by a bound of its own, and not by ours.
+// tf32 is a computation of reduced precision. It passes the check only with a tolerance of its own.
 TEST_F(FakeDevice, Tf32IsABaselineThatIsMarkedAsSuch) {
   const ir::Program loop = ir::parse(
       "=== loop: product ===\ninput a: f32[8, 64]\ninput b: f32[64, 8]\noutput c: f32[8, 8]\n"
@@ -222,7 +222,7 @@ TEST_F(FakeDevice, Tf32IsABaselineThatIsMarkedAsSuch) {
   EXPECT_TRUE(times[1].ok()) << times[1].failure().message;
   ASSERT_FALSE(times[2].ok());
   EXPECT_EQ(times[2].failure().status, Status::wrong_result);
-  // Where it is allowed, it is right as ours are.
+  // If the kernel allows tf32, cuBLAS's result is checked like those of deplo's kernels, and passes.
   ir::Program allows = loop;
   allows.allow_tf32 = true;
   Problem allowed(allows, *device_, 1);

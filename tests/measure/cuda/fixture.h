@@ -1,4 +1,4 @@
-// What the tests of the CUDA compiler share.
+// Shared by the tests of the CUDA compiler.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 namespace deplo::measure::cuda {
 
-/// Skips the test where NVRTC is missing, or does not know the architecture.
+/// Skips the test if NVRTC is missing or does not know the architecture.
 #define DEPLO_NEED_NVRTC(architecture)                                                           \
   do {                                                                                           \
     if (!Nvrtc::available()) GTEST_SKIP() << "no NVRTC: CUDA kernels are not compiled";          \
@@ -17,12 +17,12 @@ namespace deplo::measure::cuda {
       GTEST_SKIP() << "NVRTC " << Nvrtc::get().version() << " does not know " << (architecture); \
   } while (false)
 
-/// A kernel of CUDA by hand.
+/// Returns a handwritten CUDA kernel with the entry `k`.
 inline ir::KernelSource source_of(std::string text, std::int64_t threads = 128) {
   return {.entry = "k", .text = std::move(text), .threads = threads};
 }
 
-/// 300 floats of static shared memory, some registers.
+/// Returns a kernel that uses 300 floats of static shared memory and some registers.
 inline ir::KernelSource small_source() {
   return source_of(R"(extern "C" __global__ void __launch_bounds__(128) k(float* x, const int n) {
   __shared__ float s[300];

@@ -1,4 +1,4 @@
-// NVRTC compiles every emitted CUDA kernel to a cubin. No GPU is needed; without the library the tests are skipped.
+// NVRTC compiles every emitted CUDA kernel to a cubin. The tests need no GPU. They are skipped if NVRTC is missing.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,10 +18,10 @@ namespace {
 
 struct Shapes {
   const char* kernel;
-  std::vector<std::string> symbols;  // as a trail is written
+  std::vector<std::string> symbols;  // the sizes, written like a trail
 };
 
-// Awkward, of the models, and of one element.
+// Awkward sizes, sizes of models, and sizes of one element.
 const std::vector<Shapes> shapes = {
     {"matmul", {"M=33 N=509 K=777", "M=512 N=3584 K=3584", "M=32 N=5632 K=2048", "M=1 N=1 K=1"}},
     {"matmul_add", {"M=33 N=509 K=777", "M=512 N=3584 K=18944"}},
@@ -63,8 +63,8 @@ class Compiles : public ::testing::TestWithParam<const char*> {
                             << what << " on " << GetParam() << "\n"
                             << print(lowering.trail()) << "\n"
                             << source.text;
-    // These two tell of a loop of warpgroup products that is not fully unrolled. Others, such as C7514, are ptxas' own
-    // limits, and data of the trial.
+    // These two notes mean that a loop of warpgroup products is not fully unrolled. Others, such as C7514, are limits
+    // of ptxas itself and are only recorded with the trial.
     for (const char* partly_unrolled : {"C7519", "C7520"})
       EXPECT_THAT(cubin.value().resources.compiler_notes, ::testing::Not(::testing::HasSubstr(partly_unrolled)))
           << what << " on " << GetParam() << "\n"
@@ -79,7 +79,7 @@ class Compiles : public ::testing::TestWithParam<const char*> {
   int compiled_ = 0;
 };
 
-// Of the shapes every second one on sm_80 and sm_100, and the others on sm_90 and sm_120.
+// Takes every second shape on sm_80 and sm_100, and the other shapes on sm_90 and sm_120.
 TEST_P(Compiles, TheHeuristicScheduleOfEveryKernel) {
   const bool takes_even = target_.name == "sm_80" || target_.name == "sm_100";
   bool is_even = false;
@@ -92,7 +92,7 @@ TEST_P(Compiles, TheHeuristicScheduleOfEveryKernel) {
     }
 }
 
-// PtxSchedules compiles and executes more of them.
+// PtxSchedules compiles and executes more random schedules.
 TEST_P(Compiles, RandomSchedules) {
   for (const std::uint64_t seed : drawn_seeds(12)) {
     if (HasFatalFailure()) return;
@@ -110,7 +110,7 @@ TEST_P(Compiles, RandomSchedules) {
   std::printf("%d kernels compiled for %s by NVRTC %s\n", compiled_, GetParam(), Nvrtc::get().version().c_str());
 }
 
-// A bf16 Linear(3584, 3584) of 512 rows, anywhere in its space.
+// Returns a random schedule of a bf16 Linear(3584, 3584) with 512 rows.
 rules::Lowering random_linear(const Target& target, std::uint64_t seed) {
   Rng rng(seed);
   ir::Program loop = loop_program("linear", "M=512 N=3584 K=3584");
@@ -128,7 +128,7 @@ TEST_P(Compiles, RandomSchedulesOfSixteenBits) {
   std::printf("%d schedules compiled for %s\n", compiled_, GetParam());
 }
 
-// Half an hour.
+// Takes half an hour.
 TEST_P(Compiles, DISABLED_TwoThousandOfSixteenBits) {
   for (const std::uint64_t seed : drawn_seeds(2000)) {
     check(random_linear(target_, seed), fmt::format("linear, seed {}", seed));

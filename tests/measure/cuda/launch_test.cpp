@@ -1,5 +1,5 @@
-// A user's own kernel on the fake driver: its grid, its values between the buffers, its options, and arguments that do
-// not fit.
+// A user's kernel on the fake driver: its grid, scalars between the buffers, compiler options, constant variables, and
+// arguments that do not match the kernel.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 class OwnLaunch : public FakeDevice {
  protected:
-  /// y[i] = SCALE * x[i] + shift.
+  /// Returns a kernel that computes y[i] = SCALE * x[i] + shift, with the given parameters in its signature.
   static KernelCode own(const std::string& parameters = "const float* x, const int shift, float* y") {
     ir::KernelSource source = source_of(
         "extern \"C\" __global__ void own(" + parameters +
@@ -50,7 +50,7 @@ TEST_F(OwnLaunch, HasItsGridAndItsValues) {
   EXPECT_TRUE(executable->sample({&set, 1}, 1, 3).ok());
 }
 
-// A template's instance has a mangled name, which NVRTC tells; the cache keeps it.
+// An instance of a template has a mangled name. NVRTC reports this name, and the cache keeps it.
 TEST_F(OwnLaunch, TemplatesAreInstantiated) {
   DEPLO_NEED_NVRTC("sm_90");
   const ir::KernelSource source = [] {
@@ -72,7 +72,7 @@ TEST_F(OwnLaunch, TemplatesAreInstantiated) {
   EXPECT_FALSE(compile_cubin(wrong, "sm_90").ok());
 }
 
-// An array that is no parameter: its contents come to a variable of the code before a launch.
+// An array that is not a parameter: before a launch, its contents are copied to a variable of the code.
 TEST_F(OwnLaunch, ConstantVariablesAreFilled) {
   fake().kernels["own"] = {{8}, [](const FakeLaunch& launch) {
                              const auto* const constant = reinterpret_cast<const float*>(fake().variables["c"].data());

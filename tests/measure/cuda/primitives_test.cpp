@@ -1,4 +1,4 @@
-// Every statement of Kernel IR as CUDA, through NVRTC and ptxas. No GPU is needed; without the library: skipped.
+// NVRTC and ptxas compile every statement of Kernel IR. The tests need no GPU. They are skipped if NVRTC is missing.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ class Primitives : public ::testing::TestWithParam<const char*> {
   Target target_ = load_target(GetParam());
 };
 
-// A warp, part of one, several, and a block that ends within its last warp.
+// Blocks of a single warp, of a part of a warp, of several warps, and a block whose last warp is incomplete.
 TEST_P(Primitives, Shuffles) {
   for (const int threads : {1, 2, 8, 32, 48, 256})
     for (const char* op : {"add", "multiply", "maximum", "minimum"})
@@ -46,7 +46,7 @@ TEST_P(Primitives, Shuffles) {
       }
 }
 
-// max.f32 and min.f32 drop NaN.
+// max.f32 and min.f32 drop NaN, so they must not be used.
 TEST_P(Primitives, MaximaKeepNan) {
   const ir::KernelSource source = compile(
       "input x: f32[2048]\noutput y: f32[32]\nTile(axes=(a0:1=BLOCK, a1:32=THREAD)):\n  Init(acc0, op=maximum)\n"
@@ -61,7 +61,7 @@ TEST_P(Primitives, MaximaKeepNan) {
   EXPECT_THAT(ptx.value(), ::testing::Not(HasSubstr("min.f32")));
 }
 
-// A row's sum: a shuffle in each warp, one partial of each in shared memory, a second shuffle.
+// The sum of a row: each warp adds by a shuffle and writes a partial sum to shared memory; a second shuffle adds these.
 TEST_P(Primitives, BlockSumByTwoShuffles) {
   compile(
       "input x: f32[64, 2048]\noutput y: f32[64]\nTile(axes=(a0:64=BLOCK, a1:256=THREAD)):\n"
@@ -73,7 +73,7 @@ TEST_P(Primitives, BlockSumByTwoShuffles) {
       "  if (a1 == 0):\n    y[a0] = v1\n");
 }
 
-// Loads, stores and copies of each width, conversions, and what is only moved.
+// Loads, stores and copies of each width, conversions, and elements that are moved without a conversion.
 TEST_P(Primitives, SixteenBits) {
   for (const char* type : {"f16", "bf16"})
     for (const int lanes : {1, 2, 4, 8}) {
@@ -121,7 +121,7 @@ std::string repeat(int n, const std::string& text) {
   return result;
 }
 
-// Two slots, a box of one to five dimensions.
+// Returns a kernel that fills two slots in turn with TMA copies. The box has one to five dimensions.
 std::string tensor_copies(int rank, int swizzle) {
   const int row = swizzle == 0 ? 16 : swizzle / 4, rows = rank == 1 ? 1 : 4;
   const std::string outer = rank < 2 ? "" : rank == 2 ? "4, " : repeat(rank - 2, "1") + ", 4, ";
@@ -153,7 +153,8 @@ TEST_P(Primitives, TensorCopiesOfEveryRankAndSwizzle) {
     }
 }
 
-// Two blocks fill each other's slots: each has a row of the box, or half of its only one.
+// Returns a kernel in which two blocks fill each other's slots. Each loads half of a slot's rows, or half of its only
+// row if the rank is 1.
 std::string multicast(int rank, int swizzle) {
   const int row = swizzle == 0 ? 32 : swizzle / 4, rows = rank == 1 ? 1 : 8;
   const std::string ones = rank < 3 ? "" : repeat(rank - 2, "1") + ", ",
@@ -181,7 +182,7 @@ TEST_P(Primitives, MulticastsOfEveryRankAndSwizzle) {
   if (!target_.tma || target_.cluster == 1) GTEST_SKIP() << GetParam() << " has no clusters with TMA";
   for (int rank = 1; rank <= 5; ++rank)
     for (const int swizzle : {0, 32, 64, 128}) {
-      if (rank == 1 && swizzle > 0) continue;  // a pattern of one row
+      if (rank == 1 && swizzle > 0) continue;  // a swizzle needs several rows
       const ir::KernelSource source = compile(multicast(rank, swizzle));
       EXPECT_THAT(source.text, HasSubstr(fmt::format("cp.async.bulk.tensor.{}d.shared::cluster", rank)));
       EXPECT_TRUE(source.architecture_specific);
@@ -192,9 +193,10 @@ TEST_P(Primitives, MulticastsOfEveryRankAndSwizzle) {
     }
 }
 
-// Above 48 KiB the memory is the launch's: up to what the target has, filled by cp.async and by TMA.
+// Above 48 KiB, shared memory is dynamic, up to what the target has. The layout also has an array aligned for TMA.
 TEST_P(Primitives, DynamicSharedMemory) {
-  const std::int64_t half = target_.shared_bytes / 2 / 1024 * 256 - 256;  // elements; whole KiB, one left for barriers
+  // The number of elements of each array: whole KiB. Barriers take the rest.
+  const std::int64_t half = target_.shared_bytes / 2 / 1024 * 256 - 256;
   const std::string body = fmt::format(
       "  Smem a_smem[{0}] (f32)\n  Smem b_smem[{0}] (f32) align=1024\n"
       "  CpAsyncCopy(a_smem[(a1 * 4)], x[(a1 * 4)], lanes=4)\n  CpAsyncCommit\n  CpAsyncWait(keep=0)\n"

@@ -1,4 +1,4 @@
-// NVIDIA's kernels of tile programs on the fake driver: what the driver is given.
+// Kernels that NVIDIA's compiler made of tile programs, on the fake driver: the arguments of a launch, and failures.
 #include "measure/cuda/tile_kernel.h"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ std::vector<std::uint8_t> bytes_of(float value) {
   return bytes;
 }
 
-/// A cubin with the parameters of a kernel y = factor x, whose code the fake does not look at.
+/// Returns a cubin with the parameters of a kernel y = factor x. The fake driver does not execute its code.
 std::string small_cubin() {
   const char* const text =
       "extern \"C\" __global__ void k(const float* x, int n, float factor, float* y) { y[n] = factor * x[n]; }\n";
@@ -35,7 +35,7 @@ std::string small_cubin() {
 
 TEST_F(FakeDevice, LaunchesATileKernelByItsParameters) {
   fake().kernels["k"] = {{8, 4, 4, 8}, [](const FakeLaunch& launch) {
-                           for (int i = 0; i < launch.number<int>(1) - 1; ++i)  // the last one is left as it is
+                           for (int i = 0; i < launch.number<int>(1) - 1; ++i)  // the last element is not written
                              launch.pointer<float>(3)[i] = launch.number<float>(2) * launch.pointer<float>(0)[i];
                          }};
   const TileKernel tile{
@@ -55,7 +55,7 @@ TEST_F(FakeDevice, LaunchesATileKernelByItsParameters) {
   ASSERT_TRUE(time.ok()) << time.failure().message;
   EXPECT_FLOAT_EQ(static_cast<float>(time.value()), 12) << "the kernel and the fill";
   ASSERT_FALSE(fake().launches.empty());
-  const FakeLaunch& launch = fake().launches.back();  // the clock's probe goes before
+  const FakeLaunch& launch = fake().launches.back();  // the probe of the clock was launched earlier
   EXPECT_EQ((std::array{launch.blocks, launch.blocks_y, launch.blocks_z}), (std::array{4U, 2U, 3U}));
   EXPECT_EQ(launch.threads, 1U);
   EXPECT_EQ(launch.shared_bytes, 0U);
@@ -87,7 +87,8 @@ TEST_F(FakeDevice, RefusesATileKernelOfOtherParameters) {
   EXPECT_THAT(failure({.cubin = cubin, .entry = "k", .arguments = right}), HasSubstr("load the cubin"));
 }
 
-/// y = 0.5 x of n numbers, as the exported kernel is called: pointer, extent and stride of each array, then the factor.
+/// y = 0.5 x for n numbers, and the call of its exported kernel. The arguments are the pointer, extent and stride of
+/// each array, then the factor.
 struct Scale {
   static constexpr int n = 1000;
   ir::Program loop =
@@ -109,7 +110,7 @@ struct Scale {
   }
 };
 
-// The real compiler; the fake driver finds its entry and runs a function in place of it.
+// The real compiler makes the kernel. The fake driver finds its entry, but runs a C++ function instead.
 TEST_F(FakeDevice, TileirasIsABaselineThatIsChecked) {
   if (!find_program("tileiras")) GTEST_SKIP() << "no tileiras";
   const Scale scale;

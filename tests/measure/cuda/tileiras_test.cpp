@@ -1,4 +1,4 @@
-// NVIDIA's compiler of tile programs, run as a program: a baseline.
+// NVIDIA's compiler for tile programs, which runs as a child process. Its kernels are a baseline.
 #include "measure/cuda/compiler/tileiras.h"
 
 #include <gmock/gmock.h>
@@ -48,13 +48,13 @@ TEST(Tileiras, SaysItsVersion) {
   EXPECT_THROW(tileiras_version("/bin/cat"), Error);
 }
 
-// What a launch gives each parameter is what the cubin takes.
+// The parameters of a cubin have the sizes that a launch passes.
 class TileirasCubin : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     if (!find_program("tileiras")) GTEST_SKIP() << "no tileiras";
   }
-  /// Checks every program of the folder; how many there are.
+  /// Checks every program in the folder. Returns how many programs there are.
   static int check_parameters(const fs::path& folder) {
     int programs = 0;
     for (const auto& file : fs::directory_iterator(folder)) {
