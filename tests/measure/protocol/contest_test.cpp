@@ -1,4 +1,5 @@
-// The protocol against every disturbance that devices show: of two candidates 2 % apart the faster one wins.
+// The protocol under every disturbance that devices show: of two candidates that are 2 % apart, the faster one must
+// win.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -23,7 +24,7 @@ ir::Program small_copy() {
       "  b[a0] = in0\n");
 }
 
-/// Its time is its name.
+/// Returns a candidate whose name is its time.
 KernelCode candidate(double us) {
   KernelCode result;
   result.source.entry = std::to_string(us);
@@ -31,7 +32,8 @@ KernelCode candidate(double us) {
 }
 double named_time(const KernelCode& candidate) { return std::stod(candidate.source.entry); }
 
-/// Screens both and confirms what is left, as a tuning does. Whether the faster of them has the smaller time.
+/// Screens both candidates and confirms those that remain, as a tuning does. Returns true if the faster candidate has
+/// the smaller time.
 bool right_one_wins(const Disturbances& disturbances, std::uint64_t seed) {
   const ir::Program loop = small_copy();
   SimulatedDevice device(loop, named_time, disturbances, seed);

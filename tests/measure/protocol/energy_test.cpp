@@ -1,4 +1,4 @@
-// The energy of a launch, by counters that move in steps.
+// The energy of a launch, measured by counters that move in steps.
 #include "measure/protocol/energy.h"
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ class Launches final : public Executable {
     return std::nullopt;
   }
   const Resources& resources() const override { return resources_; }
-  double us = 0;  // of all so far
+  double us = 0;  // time of all launches so far
   std::vector<int> batches;
 
  private:
@@ -45,7 +45,7 @@ class Launches final : public Executable {
   Resources resources_;
 };
 
-/// Says what a script says after so many microseconds of launches.
+/// A counter with a script: it gives the value after a number of microseconds of launches.
 class ScriptedCounter final : public EnergyCounter {
  public:
   using Script = std::function<Result<double>(double us)>;
@@ -62,7 +62,7 @@ class ScriptedCounter final : public EnergyCounter {
 
 constexpr double watts = 400;
 
-/// Steps that are from 70 to 125 ms long, as those of an H200.
+/// Returns a script whose steps are 70 to 125 ms long, like those of an H200.
 ScriptedCounter::Script irregular(std::uint64_t seed) {
   std::vector<double> steps = {-Rng(seed).uniform(0, 125e3)};
   Rng rng(seed + 1);
@@ -75,9 +75,9 @@ ScriptedCounter::Script irregular(std::uint64_t seed) {
 
 struct Measured {
   Result<double> energy;
-  double us = 0;  // of all launches
+  double us = 0;  // time of all launches
 };
-/// `expected_us`: the time that a launch is expected to take.
+/// `expected_us`: the expected time of a launch; 0: `launch_us`.
 Measured measure_energy(double launch_us, const ScriptedCounter::Script& script, double step_us = 125e3,
                         double expected_us = 0) {
   ScriptedDevice device;
@@ -88,7 +88,7 @@ Measured measure_energy(double launch_us, const ScriptedCounter::Script& script,
   return {std::move(energy), launches.us};
 }
 
-// However long a launch takes, and wherever in its steps the counter begins.
+// The error does not depend on how long a launch takes, or at which point of a step the measurement begins.
 TEST(Energy, IsWithinTheClaimedError) {
   for (const double launch_us : {1.0, 3.7, 40.0, 900.0, 20e3, 90e3, 300e3})
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
@@ -102,7 +102,7 @@ TEST(Energy, IsWithinTheClaimedError) {
     }
 }
 
-// A counter with short steps is exact to one of them.
+// The error of a counter with short steps is at most one step.
 TEST(Energy, LongLaunchesTakeLongOnlyWhereStepsAreLong) {
   const auto [energy, spent] = measure_energy(
       90e3, [](double us) { return watts * std::floor(us / 1000); }, 1000);
@@ -110,7 +110,7 @@ TEST(Energy, LongLaunchesTakeLongOnlyWhereStepsAreLong) {
   EXPECT_LE(spent, 1e6);
 }
 
-// A GPU's clock falls under load: launches take longer than they did when they were timed.
+// A GPU's clock falls under load, so launches take longer than when they were timed.
 TEST(Energy, IsOfTheLaunchesAsTheyRun) {
   const double energy = measure_energy(130, irregular(5), 125e3, 100).energy.value();
   EXPECT_NEAR(energy, watts * 0.130, energy_tie / 2 * watts * 0.130);
@@ -137,7 +137,7 @@ TEST(Energy, ACounterThatGoesBackOrFailsIsAFailure) {
   EXPECT_EQ(gone.energy.failure().message, "gone");
 }
 
-// The device must not rest while the counter is read.
+// The device must not be idle while the counter is read.
 TEST(Energy, ASlowReadingGetsLongerBatches) {
   ScriptedDevice device;
   OperandSets sets(device, copy_program().buffers, 1);
@@ -159,7 +159,7 @@ TEST(Energy, AFailureOfALaunchIsThat) {
   EXPECT_EQ(energy_of_launch(kernel, sets, 1, 50, counter).failure().status, Status::launch_error);
 }
 
-/// Candidates whose name is their time, and 100 less than their power.
+/// Candidates whose name is their time. Their power is 100 more than their time.
 class SimulatedEnergy : public ::testing::Test {
  protected:
   std::unique_ptr<Executable> build(double us) {
@@ -196,7 +196,7 @@ TEST_F(SimulatedEnergy, IsMeasuredOfWhatWasTimedWhereItIsAskedFor) {
   EXPECT_EQ(confirmed[0].value().samples.size(), confirmed[1].value().samples.size());
 }
 
-// Of a part of the grid, scaled as its time is.
+// If only a part of the grid runs, its energy is scaled to the whole grid, like its time.
 TEST(Energy, OfAPrefixStandsForTheWholeGrid) {
   ScriptedDevice device;
   Problem problem(copy_program(), device, 1);

@@ -1,4 +1,4 @@
-// Intervals by order statistics: their ranks against the binomial distribution, their coverage against simulation.
+// Intervals by order statistics: their ranks are compared with tables, their coverage is simulated.
 #include "measure/protocol/interval.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ TEST(Median, OfOddAndEvenCounts) {
   EXPECT_EQ(median({7}), 7);
 }
 
-// Tables of the sign test (Conover, Practical Nonparametric Statistics, table A3) at 95 %.
+// The expected ranks are from tables of the sign test (Conover, Practical Nonparametric Statistics, table A3) at 95 %.
 TEST(MedianInterval, RanksOfTables) {
   for (const auto& [n, rank] :
        {std::pair{1, 0}, {5, 0}, {6, 1}, {8, 1}, {9, 2}, {12, 3}, {15, 4}, {20, 6}, {25, 8}, {30, 10}, {45, 16}})

@@ -1,4 +1,4 @@
-// Cold operands by rotation, samples at a clock that compares.
+// Rotation keeps operands cold. Samples at a low clock are taken again.
 #include "measure/protocol/operand_sets.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ TEST(OperandSets, AsManyAsMakeTheCacheCold) {
   EXPECT_EQ(operand_set_count(1, 50 * mib), 64U);
   EXPECT_EQ(operand_set_count(200 * mib, 50 * mib), 1U);
   EXPECT_EQ(operand_set_count(4096 * mib, 50 * mib), 1U);
-  EXPECT_EQ(operand_set_count(100 * mib, 1024 * mib), 10U);  // the bound of all together
+  EXPECT_EQ(operand_set_count(100 * mib, 1024 * mib), 10U);  // limited by max_operand_bytes
   EXPECT_EQ(operand_set_count(10 * mib, 0), 1U);
 }
 
@@ -42,7 +42,7 @@ TEST(OperandSets, BatchesGoOnWhereTheLastEnded) {
   EXPECT_EQ(sets.warm()[0], &sets[0]);
 }
 
-/// Says clocks by a script, and counts its rests.
+/// A device that records its pauses.
 class ClockedDevice final : public Device {
  public:
   explicit ClockedDevice(bool cpu = true) { info_.cpu = cpu; }
@@ -105,7 +105,7 @@ TEST(Sampler, ALastingChangeIsGotUsedTo) {
   Sampler sampler(device, 0.97);
   for (int i = 0; i < 40; ++i) sampler.take(kernel, sets, 1, 1);
   const auto taken = sampler.take(kernel, sets, 1, 1).value();
-  EXPECT_NEAR(taken.sample.us, 1e5 / 900, 1e-9);  // after two rests it counts
+  EXPECT_NEAR(taken.sample.us, 1e5 / 900, 1e-9);  // after two rests, the lower clock is accepted
   EXPECT_THAT(device.rests, ElementsAre(50, 75));
   for (int i = 0; i < 3; ++i) sampler.take(kernel, sets, 1, 1);
   EXPECT_TRUE(sampler.take(kernel, sets, 1, 1).value().rejected.empty());

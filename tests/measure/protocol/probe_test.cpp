@@ -1,4 +1,4 @@
-// What a device can do at best, and what no schedule can do without.
+// Measured ceilings of a device, and the least work of a kernel under any schedule.
 #include "measure/protocol/probe.h"
 
 #include <gtest/gtest.h>
@@ -33,12 +33,13 @@ ir::Program matmul(const std::string& b_index) {
 
 TEST(LeastWork, CountsWhatNoCompilerCanAvoid) {
   const ir::Work work = rules::least_work(matmul("a2, a1"));
-  EXPECT_EQ(work.flops, 4 * 8 + 2 * 4 * 8 * 16);  // exp(a) can be computed once
+  EXPECT_EQ(work.flops, 4 * 8 + 2 * 4 * 8 * 16);  // exp(a) can be computed once per element of a
   EXPECT_EQ(work.bytes, 4 * (4 * 8 + 8 * 16 + 4 * 16));
-  EXPECT_EQ(rules::least_work(matmul("a2, 3")).bytes, 4 * (4 * 8 + 4 * 16));  // of b a part is read
+  EXPECT_EQ(rules::least_work(matmul("a2, 3")).bytes, 4 * (4 * 8 + 4 * 16));  // only a part of b is read
 }
 
-// Tensor cores are far above fp32, and may multiply no other kernels than those of 16 bits.
+// Tensor cores are far faster than the fp32 ceiling, but they multiply only 16-bit operands. So only matmuls of 16-bit
+// operands may be exempt from the ceiling.
 TEST(LeastWork, HoldsProductsOfMatricesToNoFlops) {
   for (const ir::DType dtype : {ir::DType::f32, ir::DType::bf16, ir::DType::f16}) {
     ir::Program loop = ir::parse(
@@ -62,7 +63,7 @@ TEST(Probe, CeilingsOfARealDevice) {
   if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
   const auto device = open_device("opencl");
   Probe probe(*device);
-  EXPECT_EQ(probe.measure().gb_s(), 0);  // memory is slow to ask: not before it counts
+  EXPECT_EQ(probe.measure().gb_s(), 0);  // memory is slow to measure, so it is measured only on request
   probe.include_memory();
   EXPECT_GT(probe.ceilings().copy_gb_s, 0.1);
   EXPECT_GT(probe.ceilings().read_gb_s, 0.1);
@@ -72,13 +73,13 @@ TEST(Probe, CeilingsOfARealDevice) {
   EXPECT_EQ(probe.measured(), probe.ceilings());
 }
 
-// A busy moment at the start does not make good times implausible where a better one is on record.
+// If the device is busy at the start, it seems slow. Good times must stay plausible if a better ceiling is on record.
 TEST(Probe, WhatWasKnownIsNotForgotten) {
   const auto device = open_device("interpreter");
   Probe probe(*device, {1, 20, 1000});
   EXPECT_EQ(probe.ceilings(), (rules::Ceilings{1, 20, 1000}));
   EXPECT_EQ(probe.measured(), rules::Ceilings{});
-  Problem problem(matmul("a2, a1"), *device, 1, &probe);  // 896 bytes: 0.045 µs
+  Problem problem(matmul("a2, a1"), *device, 1, &probe);  // 896 bytes take at least 0.045 µs
   EXPECT_FALSE(problem.implausible(0.042, 1, 0.9).has_value());
   EXPECT_TRUE(problem.implausible(0.038, 1, 0.9).has_value());
 }
@@ -111,7 +112,7 @@ TEST(Probe, OfADeviceThatTakesNoSourceIsUnknown) {
   EXPECT_EQ(probe.ceilings().fp32_gflop_s, 0);
 }
 
-/// Compiles, for a GPU that is not here.
+/// A device that compiles for a GPU that this machine does not have.
 class CompilingDevice final : public Device {
  public:
   const DeviceInfo& info() const override { return info_; }

@@ -27,7 +27,7 @@ class Sampling : public ::testing::Test {
 };
 
 TEST_F(Sampling, FirstLaunchIsDiscardedAndTheMedianOfFiveCounts) {
-  const double times[] = {900, 700, 300, 320, 5000, 310, 290, 1};  // longer than W: batches of one
+  const double times[] = {900, 700, 300, 320, 5000, 310, 290, 1};  // longer than sample_us: batches of one
   ScriptedCopy kernel(1, [&](int i, std::int64_t) { return times[i]; });
   const Timing timing = run(kernel, {1, 2}).value();
   EXPECT_THAT(timing.samples, ElementsAre(300, 320, 5000, 310, 290));
@@ -47,14 +47,14 @@ TEST_F(Sampling, ShortKernelsAreBatched) {
 TEST_F(Sampling, ASlowOneStopsAfterOneSample) {
   ScriptedCopy kernel(1, [](int, std::int64_t) { return 400.0; });
   EXPECT_THAT(run(kernel, {1, 1}, 350).value().samples, ElementsAre(400));
-  const Timing near_by = run(kernel, {1, 1}, 370).value();  // within 10 %
+  const Timing near_by = run(kernel, {1, 1}, 370).value();  // within 10 % of the best time
   EXPECT_EQ(near_by.samples.size(), 5U);
   EXPECT_FALSE(near_by.stopped);
   ScriptedCopy twice(1, [](int, std::int64_t) { return 400.0; });
   const Timing stopped = run(twice, {1, 1}, 200).value();
   EXPECT_TRUE(stopped.stopped);
   EXPECT_THAT(stopped.samples, ElementsAre(400));
-  EXPECT_EQ(twice.launches, 2);  // the check, and the sample that else is discarded
+  EXPECT_EQ(twice.launches, 2);  // the check, and the sample that is otherwise discarded
 }
 
 TEST_F(Sampling, AnUnluckySampleDoesNotStopAGoodOne) {
@@ -64,7 +64,7 @@ TEST_F(Sampling, AnUnluckySampleDoesNotStopAGoodOne) {
 }
 
 TEST_F(Sampling, ALongRunIsAPrefixInWholeWaves) {
-  // 1000 blocks at 1 ms each, two at a time: 500 ms in full, 100 ms are 200 blocks.
+  // 1000 blocks of 1 ms each, two at a time, take 500 ms. In 100 ms, 200 blocks run.
   ScriptedCopy kernel(1000, [](int, std::int64_t blocks) { return 1000.0 * std::ceil(blocks / 2.0); });
   const Timing timing = run(kernel, {1000, 2}).value();
   EXPECT_EQ(timing.fidelity, 0.2);
@@ -74,7 +74,7 @@ TEST_F(Sampling, ALongRunIsAPrefixInWholeWaves) {
 }
 
 TEST_F(Sampling, ARunWithinTheLimitIsWholeAlsoWhenTheProbeLookedLong) {
-  // A launch costs 5 ms whatever it does: the probe's 4 of 1000 blocks look like 1.25 s, the whole takes 6 ms.
+  // A launch takes at least 5 ms. So the probe's 4 of 1000 blocks suggest a time of 1.25 s, but all blocks take 6 ms.
   ScriptedCopy kernel(1000, [](int, std::int64_t blocks) { return 5000.0 + static_cast<double>(blocks); });
   const Timing timing = run(kernel, {1000, 2}).value();
   EXPECT_EQ(timing.fidelity, 1);
@@ -124,7 +124,7 @@ TEST_F(Sampling, AWrongOneIsNeverTimed) {
   EXPECT_EQ(kernel.launches, 1);
 }
 
-// What the fill before a launch leaves where no block has written.
+// Writes 0 to the elements that no block has written, like the fill before a launch.
 void fill_poison(std::vector<float>& output) {
   for (float& value : output)
     if (std::isnan(value)) value = 0;
@@ -144,7 +144,7 @@ TEST_F(Sampling, BlocksThatAddAreCheckedOnAWholeRun) {
 
 TEST_F(Sampling, AHopelessOneThatAddsIsNotRunWhole) {
   ScriptedCopy kernel(1000, [](int, std::int64_t blocks) { return 50.0 * static_cast<double>(blocks); });
-  kernel.damage = [](int, std::vector<float>& output) { output[0] = 7; };  // a part of a sum
+  kernel.damage = [](int, std::vector<float>& output) { output[0] = 7; };  // an incomplete sum
   EXPECT_EQ(run(kernel, {1000, 2, true}, 10e3).failure().status, Status::slow);
   EXPECT_THAT(kernel.sizes, Each(4));
 }

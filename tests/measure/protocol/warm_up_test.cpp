@@ -1,4 +1,4 @@
-// A GPU's clock from idle to steady, as scripts of what each millisecond ran at.
+// A GPU's clock from idle to steady. Scripts give the clock in each millisecond.
 #include "measure/protocol/warm_up.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace deplo::measure {
 namespace {
 
-/// Milliseconds of launches until it is done.
+/// Returns the number of milliseconds of launches until the warm-up is done.
 int spin(WarmUp warm_up, const std::function<double(int ms)>& clock) {
   int ms = 0;
   for (; !warm_up.done(); ++ms) warm_up.add(1000, clock(ms));
@@ -17,7 +17,7 @@ int spin(WarmUp warm_up, const std::function<double(int ms)>& clock) {
 }
 
 TEST(WarmUp, GoesOnWhileTheClockRises) {
-  // As long at idle as one that is steady must be, then 100 MHz every 20 ms.
+  // The clock stays idle for longer than a steady clock must last. Then it rises by 100 MHz every 20 ms.
   const auto ramp = [](int ms) { return ms < 120 ? 345.0 : std::min(345.0 + 100 * ((ms - 120) / 20), 1980.0); };
   const int took = spin({1980, 0}, ramp);
   EXPECT_EQ(ramp(took - 100), 1980) << took;

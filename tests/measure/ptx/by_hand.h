@@ -1,4 +1,4 @@
-// Kernels of PTX by hand, on the machine.
+// Handwritten PTX kernels, run on the PTX machine.
 #pragma once
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 
 namespace deplo::measure::ptx {
 
-/// A kernel `k` with one parameter, the array `x`.
+/// Returns a kernel `k` with one parameter, the array `x`.
 inline std::string by_hand(const std::string& body, const std::string& declarations = "",
                            const std::string& attributes = "") {
   return fmt::format(R"(.version 9.0
@@ -35,7 +35,7 @@ inline std::string by_hand(const std::string& body, const std::string& declarati
                      attributes, declarations, body);
 }
 
-/// Runs the entry `k` on one array of words.
+/// Runs the entry `k` on the array `x` of words.
 inline LaunchResult launch(const std::string& text, std::vector<std::uint32_t>& x, LaunchOptions options = {}) {
   const Program program = decode(parse(text), "k");
   GlobalMemory memory;
@@ -45,7 +45,7 @@ inline LaunchResult launch(const std::string& text, std::vector<std::uint32_t>& 
   return Machine(program, memory, parameters, {}, options, {0}).run();
 }
 
-/// What the machine finds; "": nothing.
+/// Returns what the machine finds, or "" if it finds nothing.
 inline std::string finding(const std::string& text, LaunchOptions options = {}, std::size_t words = 1024) {
   std::vector<std::uint32_t> x(words);
   try {

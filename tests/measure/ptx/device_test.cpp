@@ -1,4 +1,4 @@
-// The PTX machine as a device: names, candidates, tile programs by blocks, and what it refuses.
+// The PTX machine as a device: its names, the findings in candidates, and the effect of a seed.
 #include "measure/ptx/device.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-using cuda::Nvrtc;  // of DEPLO_NEED_NVRTC
+using cuda::Nvrtc;  // for DEPLO_NEED_NVRTC
 
 std::string refusal(const char* name) {
   try {
@@ -67,13 +67,14 @@ TEST(PtxDevice, FindingsNameTheLineOfTheSource) {
   EXPECT_THAT(
       outcome(by_hand("__shared__ float s[64];\ns[threadIdx.x] = x[0];\nx[threadIdx.x] = s[threadIdx.x ^ 32];", 64)),
       HasSubstr("race: reads 4 bytes at byte"));
-  EXPECT_THAT(outcome(by_hand("__shared__ float s[64];\nif (threadIdx.x == 0) s[0] = 1;\nx[threadIdx.x] = s[threadIdx.x];")),
-              HasSubstr("reads uninitialized shared memory"));
+  EXPECT_THAT(
+      outcome(by_hand("__shared__ float s[64];\nif (threadIdx.x == 0) s[0] = 1;\nx[threadIdx.x] = s[threadIdx.x];")),
+      HasSubstr("reads uninitialized shared memory"));
   EXPECT_THAT(outcome(by_hand("x[0] = clock64();")), HasSubstr("expected a register or a variable, found '%clock64'"));
   EXPECT_THAT(outcome(by_hand("int unused = ;")), HasSubstr("kernel.cu(2): error"));
 }
 
-// The same seed is the same run; others interleave otherwise.
+// Runs with the same seed are equal. Other seeds give other interleavings.
 TEST(PtxDevice, ASeedIsARun) {
   DEPLO_NEED_NVRTC("sm_80");
   KernelCode candidate =

@@ -1,5 +1,5 @@
-// Faults planted in the text that NVRTC makes of emitted kernels. The machine must find each: as a finding, or as other
-// outputs than those of the sound text, by one of a few seeds.
+// Faults planted in the PTX that NVRTC makes of emitted kernels. With one of a few seeds, the machine must report each
+// fault, or its outputs must differ from those of the sound PTX.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ KernelCode candidate_of(const Subject& s) {
   return candidate;
 }
 
-/// A kernel of which texts can be run.
+/// A kernel whose PTX can be replaced and run.
 class Bench {
  public:
   explicit Bench(const Subject& subject) : candidate_(candidate_of(subject)) {
@@ -53,7 +53,8 @@ class Bench {
     expected_ = outputs(text, 0);
   }
 
-  /// "" where the text does what the sound one does.
+  /// Returns "" if this PTX gives the same outputs as the sound PTX with all seeds. Otherwise returns the finding or
+  /// "other outputs".
   std::string verdict(const std::string& changed) const {
     for (std::uint64_t seed = 0; seed < seeds; ++seed) {
       try {
@@ -90,7 +91,7 @@ class Bench {
   std::vector<ir::Numbers> expected_;
 };
 
-/// Of the emitted kernels each way of moving, waiting and multiplying.
+/// Returns emitted kernels that together have each way of moving, waiting and multiplying.
 const std::map<std::string, Subject>& subjects() {
   using ir::DType;
   static const ir::Symbols wide = {{"M", 128}, {"N", 128}, {"K", 512}}, small = {{"M", 64}, {"N", 64}, {"K", 256}};
@@ -106,7 +107,8 @@ const std::map<std::string, Subject>& subjects() {
         parse_trail("blockify_launch.bm=128 blockify_launch.bn=256 mma.atom=m64n256k16 mma.warps_m=8 mma.a=registers "
                     "double_buffer.depth=2")}},
       {"multicast", {"matmul", "sm_90", wide, DType::bf16, parse_trail("double_buffer.depth=2 multicast.blocks=2")}},
-      {"arrivals",  // of warps that read by ldmatrix, at mbarriers of both blocks
+      // Warps that read by ldmatrix arrive at mbarriers of both blocks.
+      {"arrivals",
        {"matmul",
         "sm_90",
         {{"M", 192}, {"N", 192}, {"K", 96}},
@@ -118,7 +120,7 @@ const std::map<std::string, Subject>& subjects() {
       {"tma", {"matmul", "sm_120", small, DType::bf16, {}}},
       {"exchange",
        {"matmul", "sm_90", {{"M", 32}, {"N", 64}, {"K", 512}}, DType::f32, parse_trail("split_matmul_k.splits=2")}},
-      // rows of a convolution by cp.async, columns by TMA, both read by wgmma
+      // cp.async copies the rows of a convolution, TMA copies the columns, and wgmma reads both.
       {"lines", {"conv2d_lines", "sm_90", {{"R", 128}, {"O", 64}}, DType::bf16, {}}},
       {"softmax", {"softmax", "sm_90", {{"M", 8}, {"N", 512}}, DType::f32, {}}},
   };
@@ -127,9 +129,9 @@ const std::map<std::string, Subject>& subjects() {
 
 struct Fault {
   const char *name, *subject;
-  const char *pattern, *replacement;  // ECMAScript's, of std::regex
-  int which = -1;                     // of the matches, from 0; -1: all
-  const char* says = "";              // a part of the finding; "": any, or other outputs
+  const char *pattern, *replacement;  // ECMAScript syntax of std::regex
+  int which = -1;                     // index of the match to replace; -1: all matches
+  const char* says = "";              // a part of the finding; "": any finding, or other outputs
 };
 
 const Fault faults[] = {
@@ -212,7 +214,7 @@ const Fault faults[] = {
      0, "multiple of 8"},
     {"setmaxnreg of more registers than there are", "wgmma", "wgmma\\.wait_group\\.sync\\.aligned 0;",
      "setmaxnreg.inc.sync.aligned.u32 256; wgmma.wait_group.sync.aligned 0;", 0, "deadlock"},
-    // warps of another number of registers
+    // warps with different numbers of registers
     {"registers not given back", "roles", "setmaxnreg\\.dec\\.sync\\.aligned\\.u32 24;", "", 0, "deadlock"},
     {"registers decreased to more", "roles", "setmaxnreg\\.dec\\.sync\\.aligned\\.u32 24;",
      "setmaxnreg.dec.sync.aligned.u32 248;", 0, "decreases the registers"},
@@ -220,7 +222,7 @@ const Fault faults[] = {
     {"mask of one block", "multicast", "(mov\\.u16\\s+%rs\\d+, )3;", "$011;", -1, ""},
     {"mask of a block that is not there", "multicast", "(mov\\.u16\\s+%rs\\d+, )3;", "$017;", 0, "lacks"},
     {"missing cluster barrier at the beginning", "multicast", "barrier\\.cluster\\.\\S+;", "", -1, ""},
-    // An H200 stopped the kernel without it (docs/cuda.md, "Clusters").
+    // Without this wait, an H200 stopped the kernel (docs/cuda.md, "Clusters").
     {"no wait for the last arrivals of the other block", "multicast",
      "mbarrier\\.try_wait\\.parity\\S+ p, \\[%r\\d+\\], %r\\d+, 10000000;", "setp.eq.u32 p, 0, 0;", 9, "end"},
     {"a transposition with another neighbour", "wgmma",
@@ -232,7 +234,7 @@ const Fault faults[] = {
     {"arrival at no block", "multicast", "(mapa\\.shared::cluster\\.u32 %r\\d+, %r\\d+, )%r\\d+", "$015", 0,
      "expected a rank below 2"},
     {"copies without multicast", "multicast", "\\.multicast::cluster (.*), %rs\\d+;", " $1;", -1, ""},
-    // An H200 gave other outputs without it.
+    // Without this fence, an H200 gave other outputs.
     {"reads that a copy overtakes", "arrivals", "fence\\.proxy\\.async\\.shared::cta;", "", -1,
      "without fence.proxy.async"},
     {"reads of the pipeline that a copy overtakes", "tma", "fence\\.proxy\\.async\\.shared::cta;", "", -1,
@@ -252,7 +254,7 @@ const Fault faults[] = {
     {"exchange within a block without a barrier", "exchange", "bar\\.sync\\s+0;", "", 2, "race"},
     {"load of another block as of the own", "exchange", "ld\\.shared::cluster", "ld.shared", -1, "not of the own"},
     {"early exit", "softmax", "bar\\.sync\\s+0;", "setp.lt.u32 %p1, %r1, 32; @%p1 exit; bar.sync 0;", 1, ""},
-    // sums in memory
+    // additions to memory
     {"misaligned sum of four", "atomics", "(atom\\.global\\.add\\.v4\\.f32\\s+\\{[^}]*\\}, \\[%rd\\d+)\\]", "$1+4]", 0,
      "misaligned"},
     {"sum stored", "atomics", "atom\\.global\\.add\\.v4\\.f32\\s+\\{[^}]*\\}, ", "st.global.v4.f32 ", -1, "race"},
@@ -273,7 +275,7 @@ const Fault faults[] = {
     {"barrier of other threads", "softmax", "bar\\.sync\\s+0;", "bar.sync 0, 48;", 1, "expected a multiple of 32"},
 };
 
-/// The text with the fault; "" where the pattern is not in it.
+/// Returns the text with the fault, or "" if the pattern does not match.
 std::string planted(const std::string& text, const Fault& fault) {
   const std::regex pattern(fault.pattern);
   if (fault.which < 0) {

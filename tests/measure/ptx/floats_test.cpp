@@ -1,4 +1,4 @@
-// Elements as bits of floats.
+// Elements of an exact arithmetic, encoded as bits of floats.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ TEST_F(PtxFloats, HaveOnePatternForEachElement) {
     EXPECT_EQ(floats.decode(bits ^ 0x80000000), negative(element));
     EXPECT_EQ(floats.encode(negative(element)), bits ^ 0x80000000);
     EXPECT_EQ(bits >> 31 != 0, std::signbit(element));
-    EXPECT_NE(bits & 0xffff, 0U);  // that of a bf16
+    EXPECT_NE(bits & 0xffff, 0U);  // a lower half of 0 is for elements of bf16
   }
   for (std::uint64_t seed = 0; seed < 200'000; ++seed) floats.encode(ir::Ring::element(seed));
   for (std::uint64_t seed = 0; seed < 200'000; ++seed)
@@ -71,11 +71,11 @@ TEST_F(PtxFloats, OfABf16StandInTheUpperHalfOfAnF32) {
   floats.reserve(text);
   const double element = ir::Ring::element(7);
   const std::uint16_t bits = floats.encode(element, ir::DType::bf16);
-  EXPECT_EQ(bits, 2);  // 1 stands in the text
+  EXPECT_EQ(bits, 2);  // 1 is taken, because the text contains it
   EXPECT_EQ(floats.encode(element, ir::DType::bf16), bits);
   EXPECT_EQ(floats.decode(bits, ir::DType::bf16), element);
   EXPECT_EQ(floats.decode(std::uint32_t{bits} << 16), element);
-  // A pattern that was read as a number stays one.
+  // A pattern that was decoded as a number never becomes an element.
   EXPECT_EQ(floats.decode(std::uint32_t{3} << 16), floats.decode(std::uint16_t{3}, ir::DType::bf16));
   EXPECT_EQ(floats.encode(ir::Ring::element(8), ir::DType::bf16), 4);
 }

@@ -1,4 +1,4 @@
-// Races in global memory: accesses of blocks, and of the warps of one, that no release and acquire orders.
+// Races in global memory: accesses of several blocks, or of the warps of one block, that no release and acquire orders.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,11 +15,11 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-using cuda::Nvrtc;  // of DEPLO_NEED_NVRTC
+using cuda::Nvrtc;  // for DEPLO_NEED_NVRTC
 
 constexpr std::uint64_t orders = 12;
 
-/// The first finding in orders of different seeds.
+/// Runs the kernel with several seeds. Returns the first finding, or "" if there is none.
 std::string finding_of(const std::string& body, std::int64_t blocks, std::int64_t threads = 32) {
   const std::string text = by_hand("mov.u32 %r1, %ctaid.x;\n" + body, ".shared .align 16 .b8 s[256];");
   for (const std::uint64_t seed : drawn_seeds(orders)) {
@@ -35,13 +35,13 @@ TEST(GlobalRaces, WritesOfTwoBlocks) {
                     HasSubstr("warp 0 wrote at PTX line"), HasSubstr("and nothing orders the two")));
   EXPECT_EQ(finding_of("st.global.u32 [%rd0+8], %r1;", 1), "");
   EXPECT_EQ(finding_of("mul.wide.u32 %rd1, %r1, 4; add.s64 %rd0, %rd0, %rd1; st.global.u32 [%rd0], %r1;", 4), "");
-  // Tiles that overlap at the end of an array write the same numbers twice.
+  // Tiles that overlap at the end of an array write the same numbers twice. This is allowed.
   EXPECT_EQ(finding_of("st.global.u32 [%rd0+8], 7;", 4), "");
   EXPECT_EQ(finding_of("red.global.add.u32 [%rd0+8], %r1;", 4), "");
   EXPECT_EQ(finding_of("st.relaxed.gpu.global.u32 [%rd0+8], %r1;", 4), "");
   EXPECT_EQ(finding_of("st.volatile.global.u32 [%rd0+8], %r1;", 4), "");
   EXPECT_EQ(finding_of("atom.add.u32 %r2, [%rd0+8], %r1; st.u32 [%rd0+100], 5;", 4), "");
-  // Plain and atomic, and atomic for one block only.
+  // These race: plain and atomic accesses, and atomic accesses with the scope of one block.
   EXPECT_THAT(finding_of("st.global.u32 [%rd0], 9; red.global.add.u32 [%rd0], 1;", 2), StartsWith("PTX line"));
   EXPECT_THAT(finding_of("red.relaxed.cta.global.add.u32 [%rd0], 1;", 2),
               HasSubstr("both atomically, but in a scope that does not include the other's block"));
@@ -55,7 +55,7 @@ TEST(GlobalRaces, PartsOfAWord) {
   EXPECT_THAT(finding_of(own + "st.global.u16 [%rd1], %h0; ld.global.u32 %r2, [%rd0];", 4), HasSubstr("race: "));
 }
 
-// Of neighbours in one array: each block writes an element and reads the next block's.
+// Each block writes an element of an array and reads the next block's element.
 TEST(GlobalRaces, ReadsOfWhatAnotherWrites) {
   const std::string place = "mul.wide.u32 %rd1, %r1, 4; add.s64 %rd1, %rd0, %rd1;";
   EXPECT_THAT(finding_of(place + "ld.global.u32 %r2, [%rd1+4]; add.u32 %r2, %r2, 1; st.global.u32 [%rd1], %r2;", 2),
@@ -64,7 +64,8 @@ TEST(GlobalRaces, ReadsOfWhatAnotherWrites) {
   EXPECT_EQ(finding_of(place + "ld.global.u32 %r2, [%rd0+256]; st.global.u32 [%rd1], %r2;", 4), "");
 }
 
-// Block 0 writes x[16] and x[17] and then a flag, x[0]; block 1 waits for the flag and reads them.
+// Returns a kernel in which block 0 writes x[16] and x[17] and then a flag, x[0]. Block 1 waits for the flag and reads
+// x[16].
 std::string message(const std::string& sends, const std::string& waits, const std::string& reads = "ld.global.u32") {
   return R"(
   setp.ne.u32 %p1, %r1, 0;
@@ -117,7 +118,7 @@ TEST(GlobalRaces, ReleaseAndAcquire) {
   EXPECT_THAT(finding_of(message("membar.gl; st.global.u32 [%rd0], 1;", acquire), 2), HasSubstr("at byte 0 of 'x'"));
 }
 
-// What block 0 has released block 2 acquires through an atomic operation of block 1 that orders nothing itself.
+// Block 0 releases and block 2 acquires. Between them is an atomic operation of block 1, which orders nothing itself.
 TEST(GlobalRaces, AtomicOperationsContinueARelease) {
   const auto relay = [](const char* first, const char* next) {
     return fmt::format(R"(
@@ -151,7 +152,8 @@ receive:
               HasSubstr("race: reads 4 bytes at byte 64"));
 }
 
-// One thread acquires, and a barrier passes it on to the block's others; its fence must come before the barrier.
+// One thread acquires, and a barrier passes this on to the other threads of its block. The fence of the thread must
+// come before the barrier.
 TEST(GlobalRaces, BarriersPassOnWhatAThreadAcquired) {
   const auto waits = [](const char* order) {
     return fmt::format(R"(
@@ -192,7 +194,7 @@ TEST(GlobalRaces, WarpsOfABlock) {
   EXPECT_THAT(finding_of(from_other + to_own, 1, 64), HasSubstr("race: "));
 }
 
-// A copy may read as late as it is waited for.
+// An asynchronous copy may read its source until it is waited for.
 TEST(GlobalRaces, CopiesThatAreUnderWay) {
   const std::string copy = "mov.u32 %r2, s; cp.async.ca.shared.global [%r2], [%rd0], 4; cp.async.commit_group;",
                     wait = "cp.async.wait_group 0;", write = "st.global.u32 [%rd0], 9;";
@@ -206,7 +208,7 @@ TEST(GlobalRaces, LoadsOfReadOnlyMemory) {
   EXPECT_EQ(finding_of("st.global.u32 [%rd0], 5; ld.global.nc.u32 %r2, [%rd0+4];", 1, 1), "");
 }
 
-// ---- CUDA
+// ---- kernels in CUDA
 
 std::string finding_in(const std::string& text, const std::vector<std::string>& arguments, std::int64_t blocks,
                        std::int64_t threads = 64) {
@@ -234,7 +236,7 @@ std::string without(std::string text, const std::string& part) {
   return text.erase(at, part.size());
 }
 
-// A sum under a lock.
+// Each block adds to a sum under a lock.
 TEST(GlobalRaces, Locks) {
   DEPLO_NEED_NVRTC("sm_90a");
   const std::string text = R"(extern "C" __global__ void k(float* sum, int* lock) {
@@ -262,7 +264,7 @@ TEST(GlobalRaces, Locks) {
   EXPECT_THAT(finding_in(weak, arguments, 6), HasSubstr("of 'lock'"));
 }
 
-// The last block adds up what all have left (CUDA Programming Guide, "Memory Fence Functions").
+// The last block adds the partial sums of all blocks (CUDA Programming Guide, "Memory Fence Functions").
 TEST(GlobalRaces, LastBlock) {
   DEPLO_NEED_NVRTC("sm_90a");
   const std::string text = R"(extern "C" __global__ void k(float* parts, float* sum, unsigned* count) {
@@ -283,7 +285,7 @@ TEST(GlobalRaces, LastBlock) {
   EXPECT_THAT(finding_in(without(text, "    __threadfence();  // acquires\n"), arguments, 6), HasSubstr("race: reads"));
 }
 
-// A tensor copy of what the block has written itself.
+// A tensor copy reads what its own block has written.
 TEST(GlobalRaces, CopiesNeedAProxyFence) {
   DEPLO_NEED_NVRTC("sm_90a");
   const std::string text = R"(struct __align__(64) Map { char opaque[128]; };

@@ -1,4 +1,4 @@
-// Rows of the machine's table against known values, most of them from the PTX manual's words.
+// Rows of the machine's table, compared with known values. Most of these follow from the text of the PTX manual.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -137,7 +137,7 @@ const std::vector<Value>& values() {
       {"cvt.rna.tf32.f32 %r9, 0f3F801000;", 0x3f802000},
       {"mov.b16 %h1, 0x1234; mov.b16 %h2, 0x5678; mov.b32 %r9, {%h1, %h2};", 0x56781234},
       {"mov.b64 %rd9, {1, 2}; mov.b64 {%r8, %r9}, %rd9;", 2},
-      // lanes together; lane 0 is looked at
+      // operations across lanes; the test looks at lane 0
       {"shfl.sync.bfly.b32 %r9, %r0, 5, 31, -1;", 5},
       {"shfl.sync.down.b32 %r9, %r0, 3, 31, -1;", 3},
       {"shfl.sync.up.b32 %r9|%p1, %r0, 3, 0, -1; selp.u32 %r9, 1, 0, %p1;", 0},
@@ -200,7 +200,7 @@ TEST(PtxInstructions, LoadsExtendAndVectorsAreInOrder) {
   EXPECT_EQ(x[1], 255U);
 }
 
-// NVRTC loads four of three neighbours. Another warp may write the fourth one, but it must be there.
+// NVRTC loads four elements where a kernel uses three. Another warp may write the fourth one, but it must exist.
 TEST(PtxInstructions, WhatALoadDoesNotUseIsNotRead) {
   const auto found = [](const std::string& stored) {
     const std::string body =
@@ -218,7 +218,7 @@ TEST(PtxInstructions, WhatALoadDoesNotUseIsNotRead) {
   EXPECT_THAT(finding(of_three, {}, 3), HasSubstr("out of bounds: 16 bytes at byte 0 of 'x'"));
 }
 
-// Each warp fills the array with the same values, and reads what it wrote itself: Kernel Tuner's expdist does so.
+// Each warp fills the array with the same values and reads what it wrote itself. Kernel Tuner's expdist does this.
 TEST(PtxInstructions, WarpsMayWriteTheSameBytes) {
   const auto found = [](const std::string& body, std::int64_t threads = 64) {
     std::set<std::string> findings;
@@ -246,7 +246,7 @@ TEST(PtxInstructions, WarpsMayWriteTheSameBytes) {
   EXPECT_EQ(found(fill + barrier + other), nothing);
 }
 
-// Lanes part and meet again; each takes another number of turns.
+// Lanes diverge and reconverge. Each lane takes a different number of trips.
 TEST(PtxInstructions, LanesPartAndMeet) {
   for (const std::uint64_t seed : drawn_seeds(20)) {
     std::vector<std::uint32_t> x(64);
@@ -276,7 +276,7 @@ L2:
   }
 }
 
-// A lane that waits for another one of its warp: independent thread scheduling lets both go on.
+// A lane waits for another lane of its warp. With independent thread scheduling, both make progress.
 TEST(PtxInstructions, LanesOfAWarpMayWaitForEachOther) {
   for (const std::uint64_t seed : drawn_seeds(20)) {
     std::vector<std::uint32_t> x(4);
@@ -296,7 +296,7 @@ L3:
   }
 }
 
-// A lock between blocks, of which the later ones begin while the first waits.
+// The first block waits for later blocks, which must begin while it waits.
 TEST(PtxInstructions, BlocksMayWaitForLaterOnes) {
   std::vector<std::uint32_t> x(4);
   launch(by_hand(R"(  mov.u32 %r1, %ctaid.x;
@@ -318,7 +318,8 @@ L4:)"),
   EXPECT_EQ(x[1], 9U);
 }
 
-// PTX ISA, "exit": barriers release those that wait for exiting threads alone. Masks of lanes name the others only.
+// PTX ISA, "exit": a barrier does not wait for threads that have ended. Masks of lanes apply only to lanes that have
+// not.
 TEST(PtxInstructions, NothingWaitsForThreadsThatHaveEnded) {
   for (const std::uint64_t seed : drawn_seeds(8)) {
     std::vector<std::uint32_t> x(4);

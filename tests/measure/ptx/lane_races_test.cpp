@@ -1,4 +1,4 @@
-// Races in shared memory between lanes of one warp: only a barrier of both orders what they access.
+// Races in shared memory between lanes of one warp. Only a barrier of both lanes orders their accesses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// What a warp finds in which each lane has the address of its own element of `s` in %r2, and of its neighbour's in
-/// %r3.
+/// Returns the finding for a kernel in which each lane has the address of its own element of `s` in %r2, and that of
+/// its neighbour's element in %r3.
 std::string finding_in_warp(const std::string& body, std::int64_t threads = 32) {
   return finding(by_hand("mov.u32 %r2, s; shl.b32 %r4, %r0, 2; add.u32 %r2, %r2, %r4; xor.b32 %r3, %r2, 4;" + body,
                          ".shared .align 16 .b8 s[256];"),
@@ -54,7 +54,8 @@ TEST(LaneRaces, LanesMayWriteOnePlaceByOneInstruction) {
               HasSubstr("race: writes 4 bytes at byte 0"));
 }
 
-// Against a model that remembers which barriers both lanes have met at, in any chain.
+// Compares LaneOrder with a model that remembers which lanes have met at barriers, directly or through a chain of
+// lanes.
 TEST(LaneRaces, OrderIsThatOfChainsOfBarriers) {
   constexpr std::size_t lanes = 32;
   for (const std::uint64_t seed : drawn_seeds(200)) {
@@ -63,7 +64,7 @@ TEST(LaneRaces, OrderIsThatOfChainsOfBarriers) {
     struct Made {
       std::size_t lane;
       Epoch epoch;
-      LaneSet known;  // lanes that come behind it
+      LaneSet known;  // lanes whose next accesses come after it
     };
     std::vector<Made> made;
     for (int step = 0; step < 60; ++step) {

@@ -1,4 +1,4 @@
-// The PTX of emitted kernels in exact arithmetic: sound ones are proved, and faults below every tolerance are found.
+// The PTX of emitted kernels in exact arithmetic: sound PTX is proved, and faults below every tolerance are found.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -41,14 +41,14 @@ TEST(PtxProve, Heuristics) {
     for (const char* target : {"sm_80", "sm_90"}) {
       for (const int types : {0, 1, 2}) {
         const ScheduleCase c{.kernel = kernel, .target = target, .symbols = symbols, .types = types};
-        // Weights of attention are rounded as factors of a product.
+        // The weights of attention are rounded, because they are factors of a product.
         EXPECT_THAT(verdict(c), AnyOf("proved", StartsWith("proved up to rounding of values to "))) << describe(c);
       }
     }
   }
 }
 
-// By wgmma and TMA, whose pieces the heuristic does not take for small extents.
+// A matmul with wgmma and TMA. The heuristic chooses them only for extents of this size.
 TEST(PtxProve, Warpgroups) {
   DEPLO_NEED_NVRTC("sm_90");
   const ScheduleCase c{
@@ -73,7 +73,7 @@ TEST(PtxProve, DrawnSchedules) {
   EXPECT_GE(proved, 20);
 }
 
-/// One fault in the first place of the source, or of the PTX, that the pattern matches.
+/// A fault at the first match of the pattern in the source or in the PTX.
 struct FormulaFault {
   std::string kernel, pattern, replacement;
 };
@@ -84,14 +84,14 @@ std::string with_fault(const std::string& text, const FormulaFault& fault) {
   return changed;
 }
 
-// Each of them passes the check of numbers.
+// The numeric check does not find these faults.
 TEST(PtxProve, FindsFaultsOfTheSourceBelowTheTolerance) {
   DEPLO_NEED_NVRTC("sm_90");
   const std::vector<FormulaFault> faults = {
       {"rmsnorm", "1e-06f", "1.0000001e-06f"},                                      // the last digit of a constant
-      {"rmsnorm", "rsqrtf\\((\\w+)\\)", "rsqrtf($1 + 1e-12f)"},                     // a number that is added
-      {"softmax", "exp2?f?\\((\\w+)\\)", "expf($1 * 1.0000001f)"},                  // a factor
-      {"matmul", "fmaf\\((\\w+), (\\w+), (\\w+)\\)", "fmaf($1, $2, $3 + 1e-12f)"},  // … to a sum
+      {"rmsnorm", "rsqrtf\\((\\w+)\\)", "rsqrtf($1 + 1e-12f)"},                     // a number added to an argument
+      {"softmax", "exp2?f?\\((\\w+)\\)", "expf($1 * 1.0000001f)"},                  // a factor of an argument
+      {"matmul", "fmaf\\((\\w+), (\\w+), (\\w+)\\)", "fmaf($1, $2, $3 + 1e-12f)"},  // a number added to a sum
       {"gelu", "0\\.7978846f", "0.79788464f"},                                      // the last digit again
   };
   const auto device = open_device("ptx:sm_90");
@@ -109,11 +109,13 @@ TEST(PtxProve, FindsFaultsOfTheSourceBelowTheTolerance) {
 TEST(PtxProve, FindsFaultsOfThePtx) {
   DEPLO_NEED_NVRTC("sm_90");
   const std::vector<FormulaFault> faults = {
-      {"matmul", R"(fma\.rn\.f32\s+(%\w+), (%\w+), (%\w+), (%\w+);)", "mov.f32 $1, $4;"},  // a term that is left out
+      {"matmul", R"(fma\.rn\.f32\s+(%\w+), (%\w+), (%\w+), (%\w+);)", "mov.f32 $1, $4;"},  // a term is left out
       {"matmul", R"(fma\.rn\.f32\s+(%\w+), (%\w+), (%\w+), (%\w+);)",
-       "fma.rn.f32 $1, $2, $3, $4;\nfma.rn.f32 $1, $2, $3, $1;"},  // taken twice
+       // A term is added twice.
+       "fma.rn.f32 $1, $2, $3, $4;\nfma.rn.f32 $1, $2, $3, $1;"},
       {"rmsnorm", R"((shfl\.sync\.bfly\.b32\s+(%\w+)\|%\w+, (%\w+), [^\n]*\n))",
-       "$1 mov.b32 $2, $3;\n"},  // own terms twice
+       // Each lane adds its own terms twice.
+       "$1 mov.b32 $2, $3;\n"},
       {"softmax", R"(deplo\.exp\.f32 (%\w+), (%\w+);)", "deplo.exp.f32 $1, $2;\nadd.f32 $1, $1, 0f2B8CBCCC;"},
   };
   for (const FormulaFault& fault : faults) {
@@ -126,7 +128,7 @@ TEST(PtxProve, FindsFaultsOfThePtx) {
   }
 }
 
-// What has no meaning in the arithmetic is named.
+// Instructions without a meaning in the arithmetic are named.
 TEST(PtxProve, RefusesInstructionsWithoutAMeaning) {
   DEPLO_NEED_NVRTC("sm_90");
   const ScheduleCase c{.kernel = "gelu", .target = "sm_90", .symbols = small_kernels().at("gelu")};
@@ -144,7 +146,7 @@ TEST(PtxProve, RefusesInstructionsWithoutAMeaning) {
 TEST(PtxProve, RefusesMoreValuesThanPatterns) {
   DEPLO_NEED_NVRTC("sm_90");
   const ScheduleCase c{.kernel = "gelu", .target = "sm_90", .symbols = {{"M", 100}, {"N", 900}}, .types = 2};
-  EXPECT_EQ(verdict(c), "proved");  // of few different inputs
+  EXPECT_EQ(verdict(c), "proved");  // the inputs have few different values
   const ScheduleCase wide{
       .kernel = "matmul", .target = "sm_90", .symbols = {{"M", 320}, {"N", 320}, {"K", 8}}, .types = 1};
   EXPECT_EQ(verdict(wide), "not proved: it has more different values of f16 than its patterns; choose smaller extents");

@@ -82,11 +82,11 @@ namespace {
 
 Target target_of(const ScheduleCase& c) {
   Target target = load_target(c.target);
-  if (c.eager) target.units = 2;  // persistent blocks are for grids that the units do not hold
+  if (c.eager) target.units = 2;  // the rules offer persistent blocks only if the units cannot hold the grid
   return target;
 }
 
-// What a random choice seldom meets, because it needs others to be just so.
+// Returns true for knobs that random schedules rarely reach, because other choices must fit as well.
 bool is_rare(const std::string& knob) {
   constexpr std::array rare = {"blockify_launch.bm",       "blockify_launch.bn",      "multicast.blocks",
                                "specialize_warps.apply",   "cluster_matmul_k.blocks", "slice_matmul_k.slices",

@@ -1,5 +1,5 @@
-// Random schedules of every CUDA target: through the emitter and NVRTC, then on the PTX machine, which must compute
-// what the reference says and find nothing wrong. A failure prints the seed.
+// Random schedules for every CUDA target. The emitter and NVRTC compile them, and the PTX machine runs them. The
+// outputs must match the reference, and the machine must find nothing wrong. A failure prints the seed.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ void check(std::uint64_t first, std::uint64_t count) {
   for (std::uint64_t seed = first; seed < first + count; ++seed) check(random_case(seed), seed);
 }
 
-// Without NVRTC: what the random schedules have between them.
+// Needs no NVRTC. Checks that the random schedules together contain every kind of instruction.
 TEST(PtxSchedules, HaveEveryKindOfInstruction) {
   std::map<std::string, int> count;
   const std::vector<std::string> words = {
@@ -42,7 +42,7 @@ TEST(PtxSchedules, HaveEveryKindOfInstruction) {
 TEST(PtxSchedules, AFew) { check(first_seed(1), 24); }
 TEST(PtxSchedules, Many) { check(many_cases().first, many_cases().count); }
 
-// The heuristic's schedule of every kernel that leaves no element unwritten, for one architecture in turn.
+// Runs the heuristic's schedule of every kernel that leaves no element unwritten. The architectures take turns.
 TEST(PtxSchedules, HeuristicsOfAllKernels) {
   if (!cuda::Nvrtc::available()) GTEST_SKIP() << "no NVRTC: CUDA kernels are not compiled";
   std::uint64_t seed = 0;
@@ -52,7 +52,7 @@ TEST(PtxSchedules, HeuristicsOfAllKernels) {
     const int types = static_cast<int>(seed / targets.size() % 3);
     ScheduleCase c{.kernel = kernel.name, .target = targets.at(seed % targets.size()), .symbols = {}, .types = types};
     for (const std::string& symbol : kernel.symbols) c.symbols[symbol] = seed / 3 % 2 == 0 ? 64 : 33;
-    constexpr double many = 2e6;  // operations, about a second
+    constexpr double many = 2e6;  // operations, which take about a second
     while (ir::work(loop_of(c)).flops > many)
       for (auto& [symbol, size] : c.symbols) size = (size + 1) / 2;
     check(c, ++seed);

@@ -1,4 +1,4 @@
-// Sums of matrix instructions as tensor cores make them: by hand, and through the PTX machine.
+// Sums of matrix instructions, computed as tensor cores do: by direct calls, and by the PTX machine.
 #include "measure/ptx/instructions/tensor_sum.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@
 namespace deplo::measure::ptx::tensor_sum_test {
 namespace {
 
-/// 1 * value for each of the values, of 16 bits.
+/// Returns `sum` plus the sum of 1 * value for all values, which have 16 bits.
 float sum_of(const char* architecture, const std::vector<double>& values, float sum = 0) {
   std::vector<Aligned> a(values.size(), {1, 0}), b;
   for (const double value : values) b.push_back({value, value == 0 ? -126 : std::ilogb(value)});
@@ -25,8 +25,8 @@ float sum_of(const char* architecture, const std::vector<double>& values, float 
 
 TEST(TensorSum, CutsOffBehindSomeBitsOfTheGreatest) {
   std::vector<double> values(8, 0x1p-25);
-  EXPECT_EQ(sum_of("sm_90a", values, 1), 1 + 0x1p-22);  // 25 bits behind the leading one of 1
-  EXPECT_EQ(sum_of("sm_80", values, 1), 1);             // 24
+  EXPECT_EQ(sum_of("sm_90a", values, 1), 1 + 0x1p-22);  // 25 bits after the leading bit of 1 are kept
+  EXPECT_EQ(sum_of("sm_80", values, 1), 1);             // 24 bits are kept
   values.assign(8, 0x1.8p-24);
   EXPECT_EQ(sum_of("sm_80", values, 1), 1 + 0x1p-21);
   EXPECT_EQ(sum_of("sm_100a", values, -1), -1 + 8 * 0x1.8p-24);
@@ -39,7 +39,8 @@ TEST(TensorSum, CutsOffTheResultToo) {
 }
 
 TEST(TensorSum, RepeatsForEightProductsBeforeHopper) {
-  // The last eight are cut off against 1 on sm_80 alone if they are added to it by themselves.
+  // sm_80 adds the first eight products and then the last eight. There, 2^-26 is cut off if its group or the sum so far
+  // contains 1. sm_90 adds all 16 at once.
   std::vector<double> values(16, 0);
   values[0] = 1;
   values[8] = -1;
@@ -53,11 +54,11 @@ TEST(TensorSum, RepeatsForEightProductsBeforeHopper) {
   values[1] = 1;
   values[2] = -1;
   EXPECT_EQ(sum_of("sm_90", values), 0);
-  EXPECT_EQ(sum_of("sm_80", values), 0x1p-26);  // 1 - 1 first
+  EXPECT_EQ(sum_of("sm_80", values), 0x1p-26);  // the first eight add up to 0
 }
 
 TEST(TensorSum, AlignsByTheExponentsOfTheFactors) {
-  // 1.5 * 1.5 = 2.25 counts as exponent 0, so that 2^-25 is kept beside it.
+  // The exponents of the factors give 1.5 * 1.5 = 2.25 the exponent 0, so that 2^-25 is not cut off.
   const std::vector<Aligned> a = {{1.5, 0}, {1, 0}, {1.5, 0}}, b = {{1.5, 0}, {0x1p-25, -25}, {-1.5, 0}};
   EXPECT_EQ(tensor_sum_of("sm_90")(a, b, 0, 2), 0x1p-25F);
 }
@@ -68,7 +69,7 @@ TEST(TensorSum, TakesWhatIsNoNumberAndTheEndsOfTheType) {
   EXPECT_TRUE(std::isnan(sum_of("sm_90", {infinity, -infinity})));
   EXPECT_TRUE(std::isnan(sum_of("sm_90", {1}, std::numeric_limits<float>::quiet_NaN())));
   constexpr float greatest = std::numeric_limits<float>::max();
-  EXPECT_EQ(sum_of("sm_90", {0x1p103}, greatest), greatest);  // below 2^128
+  EXPECT_EQ(sum_of("sm_90", {0x1p103}, greatest), greatest);  // the sum stays below 2^128
   EXPECT_EQ(sum_of("sm_90", {0x1p104}, greatest), infinity);
   EXPECT_EQ(sum_of("sm_90", {0x1p-149}), 0x1p-149F);
   EXPECT_EQ(sum_of("sm_90", {0, 0}, -0.0F), 0);

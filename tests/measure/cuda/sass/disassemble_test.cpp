@@ -1,4 +1,4 @@
-// nvdisasm: found, run, and what it says of what NVRTC makes.
+// nvdisasm: finding the program, running it, and its output for NVRTC's code.
 #include "measure/cuda/sass/disassemble.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ fs::path write_program(const fs::path& file, const std::string& text) {
   return file;
 }
 
-/// A variable of the shell that is there before, for as long as this lives.
+/// Sets an environment variable that already exists, and restores its value when destroyed.
 class VariableIs {
  public:
   VariableIs(const char* name, const std::string& value) : name_(name), before_(std::getenv(name)) {

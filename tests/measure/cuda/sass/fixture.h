@@ -1,4 +1,4 @@
-// Texts of nvdisasm, captured from kernels of ours; the first line of each says how.
+// Captured output of nvdisasm for deplo's kernels. The first line of each file says how it was captured.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace deplo::measure::cuda::sass {
 
-/// "softmax_sm_80"
+/// Reads the file with this name, for example "softmax_sm_80".
 inline std::string captured(const std::string& name) {
   return read_file(std::filesystem::path(DEPLO_SOURCE_DIR) / "tests/data/sass" / (name + ".sass"));
 }

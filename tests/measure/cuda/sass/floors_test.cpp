@@ -1,5 +1,5 @@
-// Floors of the machine code that NVRTC makes of heuristic schedules: docs/performance.md, "Machine code", has the
-// figures. The suite's 84 kernels are compiled in tests/apps/inspect/machine_code_test.cpp.
+// Floors that the machine code of heuristic schedules must reach, as NVRTC makes it. docs/performance.md, "Machine
+// code", has the figures. tests/apps/inspect/machine_code_test.cpp compiles the suite's 84 kernels.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@
 namespace deplo::measure::cuda::sass {
 namespace {
 
-/// NVRTC 12 schedules otherwise; the figures are of 13.
+/// The figures are those of NVRTC 13. NVRTC 12 schedules instructions differently.
 #define DEPLO_NEED_MACHINE_CODE(architecture)                                                                  \
   do {                                                                                                         \
     DEPLO_NEED_NVRTC(architecture);                                                                            \
@@ -44,7 +44,7 @@ KernelMix mix_of(const char* kernel, const ir::Symbols& symbols, const char* arc
   return mix_of(ir::parse(rules::kernel(kernel).text, symbols, kernel), architecture);
 }
 
-// The kernel of the expression that has most operations.
+// Returns the kernel of the expression that has the most operations.
 ir::Program product_of(std::string_view code, ir::DType dtype, const char* architecture) {
   const rules::FuseOptions options{.target = load_target(architecture)};
   const ir::torch::Graph graph = ir::torch::parse_expression(code, "<expression>", dtype);
@@ -53,8 +53,8 @@ ir::Program product_of(std::string_view code, ir::DType dtype, const char* archi
                                    [](const ir::Program& kernel) { return ir::work(kernel).flops; });
 }
 
-// Of ResNet's stages: lines that a block's rows cross, and a stride. As many images as fill the units with large
-// blocks.
+// Convolutions of ResNet's stages. A block's rows cross lines of the image, and one convolution has a stride. There are
+// enough images to fill all units with large blocks.
 constexpr std::array convolutions = {"nn.Conv2d(64, 128, 3, padding=1)(torch.randn(8, 64, 56, 56))",
                                      "nn.Conv2d(128, 256, 3, padding=1, stride=2)(torch.randn(128, 128, 28, 28))",
                                      "nn.Conv2d(512, 512, 3, padding=1)(torch.randn(512, 512, 7, 7))"};
@@ -71,14 +71,15 @@ void expect_arithmetic(const KernelMix& kernel, double least) {
   EXPECT_EQ(kernel.whole.calls, 0);
 }
 
-// sm_80 copies by cp.async, sm_90 by TMA, with a proxy fence in each trip.
+// sm_80 copies by cp.async. sm_90 copies by TMA and has a proxy fence in each trip of the loop.
 TEST_P(Floors, Matmuls) {
   expect_arithmetic(mix_of("matmul", {{"M", 1024}, {"N", 1024}, {"K", 1024}}, GetParam()), 0.885);
   expect_arithmetic(mix_of("matmul", {{"M", 4096}, {"N", 4096}, {"K", 4096}}, GetParam()), 0.885);
   expect_arithmetic(mix_of("matmul", {{"M", 32}, {"N", 3584}, {"K", 3584}}, GetParam()), 0.85);
 }
 
-// The same tile as a matmul's, less five points: rows lie in lines, so their addresses are further arithmetic.
+// A convolution has the same tile as a matmul. Its rows lie in lines of an image, so it needs additional arithmetic for
+// addresses: up to five percentage points.
 TEST_P(Floors, Convolutions) {
   const auto share = [](const KernelMix& kernel) { return hot_loop(kernel)->mix.arithmetic_share(); };
   const double of_matmul = share(mix_of("matmul", {{"M", 25088}, {"N", 128}, {"K", 576}}, GetParam()));
@@ -95,7 +96,7 @@ TEST_P(Floors, Rows) {
   EXPECT_EQ(rmsnorm.whole.calls, 0);
 }
 
-// docs/cuda.md, "Division".
+// See docs/cuda.md, "Division".
 TEST_P(Floors, Divisions) {
   for (const char* value : {"divide(in0, in1)", "divide(in0, 3)", "reciprocal(in0)", "sqrt(in0)", "sigmoid(in0)"}) {
     const std::string text = fmt::format(
@@ -113,8 +114,8 @@ class TensorFloors : public ::testing::TestWithParam<const char*> {
   void SetUp() override { DEPLO_NEED_MACHINE_CODE(GetParam()); }
 };
 
-// Of the least cycles of a trip at least 70 % are those of the tensor cores: nothing else takes longer than they by
-// more. And no access to shared memory has a conflict.
+// Checks that the tensor cores take at least 70 % of the least cycles of a trip, so that no other unit takes much
+// longer. Also checks that accesses to shared memory have no bank conflicts.
 void expect_products(const ir::Program& loop, const char* architecture) {
   const Target target = load_target(architecture);
   const KernelMix kernel = mix_of(loop, architecture);
@@ -149,7 +150,7 @@ ir::Program attention_of_bf16(std::int64_t depth) {
                    "attention_causal");
 }
 
-// Scores, and what they weigh: the exponentials between them take less time than both products.
+// The exponentials between the two products take less time than both products.
 TEST_P(TensorFloors, Attention) {
   for (const std::int64_t depth : {64, 128}) {
     SCOPED_TRACE(depth);
@@ -164,7 +165,7 @@ TEST_P(TensorFloors, Convolutions) {
   }
 }
 
-// Both operands along k, and one across it.
+// In `linear`, both operands lie along k. In `matmul`, one lies across k.
 TEST_P(TensorFloors, MatmulsOfTf32) {
   for (const char* name : {"linear", "matmul"}) {
     SCOPED_TRACE(name);
@@ -177,7 +178,7 @@ TEST_P(TensorFloors, MatmulsOfTf32) {
 TEST_P(TensorFloors, EveryAtomIsAnInstruction) {
   const Target target = load_target(GetParam());
   for (const ir::mma::Atom& atom : ir::mma::atoms()) {
-    if (atom.of_warpgroup()) continue;  // below
+    if (atom.of_warpgroup()) continue;  // WarpgroupFloors covers these
     ir::Program loop = ir::parse(rules::kernel("matmul").text, {{"M", 256}, {"N", 256}, {"K", 256}}, "matmul");
     const bool bits = atom.operands == ir::mma::Operands::float16;
     for (ir::Buffer& buffer : loop.buffers) buffer.dtype = bits ? ir::DType::f16 : ir::DType::f32;
@@ -190,7 +191,7 @@ TEST_P(TensorFloors, EveryAtomIsAnInstruction) {
   }
 }
 
-// Neither pass of a decode spills (mix_of), and the second one has no call.
+// Neither pass of a decode spills (mix_of() checks that) or calls a function.
 TEST_P(TensorFloors, AttentionInPartsOfItsKeys) {
   for (const char* name : {"attention_parts", "attention_combine"}) {
     SCOPED_TRACE(name);
@@ -210,8 +211,8 @@ TEST(WarpgroupFloors, AttentionInPartsOfItsKeys) {
   EXPECT_EQ(mix_of("attention_parts", {{"Q", 128}, {"D", 128}}, "sm_90").whole.calls, 0);
 }
 
-// Two warpgroups multiply 64 x 256 each, and a third copies ahead of them to four slots: as a kernel by hand
-// (experiments/baselines/matmul_bf16_sm_90a.cu). ptxas names products that it has to serialise in a warning.
+// Two warpgroups multiply 64 x 256 each. A third copies ahead of them into four slots, like the handwritten kernel in
+// experiments/baselines/matmul_bf16_sm_90a.cu. ptxas would warn about products that it has to serialize.
 TEST(WarpgroupFloors, ASpecializedMatmul) {
   DEPLO_NEED_MACHINE_CODE("sm_90");
   const Target target = load_target("sm_90");
@@ -231,11 +232,11 @@ TEST(WarpgroupFloors, ASpecializedMatmul) {
   const LoopMix* hot = hot_loop(kernel);
   ASSERT_NE(hot, nullptr);
   EXPECT_EQ(issue_bound(hot->mix, "sm_90").limiter, Pipe::tensor);
-  EXPECT_EQ(issue_bound(hot->mix, "sm_90").cycles, 4 * 128);  // of 64 x 256 x 16 each, 2,048 multiply-adds a cycle
+  EXPECT_EQ(issue_bound(hot->mix, "sm_90").cycles, 4 * 128);  // each of 64 x 256 x 16, at 2,048 multiply-adds per cycle
   EXPECT_LE(hot->mix.instructions, 100);
 }
 
-// Rows in lines travel by cp.async, weights by TMA.
+// cp.async copies the rows, which lie in lines of an image. TMA copies the weights.
 TEST(WarpgroupFloors, Convolutions) {
   DEPLO_NEED_MACHINE_CODE("sm_90");
   for (const char* code : convolutions) {
@@ -252,7 +253,8 @@ TEST(WarpgroupFloors, Convolutions) {
   }
 }
 
-// 128 rows and 128 keys at a time, by two warpgroups: what lies between the products is issued beside the other's.
+// Two warpgroups process 128 rows and 128 keys at a time. The instructions between the products of one warpgroup are
+// issued during the products of the other.
 TEST(WarpgroupFloors, Attention) {
   DEPLO_NEED_MACHINE_CODE("sm_90");
   const Target target = load_target("sm_90");

@@ -1,4 +1,4 @@
-// Loops and counts of captured machine code; the figures were counted by hand in the texts.
+// Loops and instruction counts of captured machine code. The expected figures were counted by hand in the listings.
 #include "measure/cuda/sass/instruction_mix.h"
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ std::vector<std::string> labels(const KernelMix& kernel) {
   return all;
 }
 
-/// A function of these lines: labels, and instructions without address and end.
+/// Returns a function with these lines: labels, and instructions without an address and a semicolon.
 Listing listing_of(const std::vector<std::string>& lines) {
   std::string text = "\t.target\tsm_90\n\t.type k,@function\nk:\n";
   for (const std::string& line : lines) text += line.ends_with(':') ? line + "\n" : "  /*0000*/ " + line + " ;\n";
@@ -50,7 +50,7 @@ TEST(InstructionMix, AMatmulThatCopiesByTma) {
   EXPECT_EQ(counts(kernel.whole)["LDS.128"], 32);
   EXPECT_EQ(counts(kernel.whole)["STG.128"], 4);
   EXPECT_EQ(counts(kernel.whole)["bulk copy"], 4);
-  // The waits for barriers at the end of the code and the `BRA.U.ANY` around each copy are no loops of their own.
+  // The loops that wait for barriers at the end of the code and the `BRA.U.ANY` around each copy do not count as loops.
   EXPECT_THAT(labels(kernel), ElementsAre(".L_x_11"));
   const InstructionMix& hot = kernel.loops[0].mix;
   EXPECT_EQ(hot.instructions, 207) << "201 in a row, and 6 that wait";
@@ -77,7 +77,7 @@ TEST(InstructionMix, AMatmulThatCopiesByThreads) {
   EXPECT_EQ(counts(hot)["LDGSTS.128"], 14);
   EXPECT_EQ(counts(hot)["LDS.128"], 16);
   EXPECT_EQ(counts(hot)["LDS.32"], 12);
-  // Transfers of 128 bytes: 14 · 4 for the copies, 16 · 2 and 12 for the loads, each 4 cycles of a scheduler.
+  // Transfers of 128 bytes: 14 · 4 for the copies, 16 · 2 and 12 for the loads. Each takes 4 cycles of a scheduler.
   EXPECT_EQ(issue_bound(hot, "sm_80").cycles, (14 * 4 + 16 * 2 + 12) * 4);
   EXPECT_EQ(issue_bound(hot, "sm_80").limiter, Pipe::memory);
 }
@@ -110,7 +110,7 @@ TEST(InstructionMix, ASoftmaxThatDividesByTheLongWay) {
     EXPECT_TRUE(kernel.whole.unknown.empty());
     ASSERT_EQ(kernel.loops.size(), 4u);
     EXPECT_EQ(kernel.loops[3].mix.calls, 8);
-    // IADD3, IADD3, ISETP, IADD3, IMAD.X; FMNMX of four lanes; MOV twice; a load and a branch.
+    // The loop has IADD3, IADD3, ISETP, IADD3, IMAD.X; FMNMX for four lanes; two MOVs; a load and a branch.
     const InstructionMix& first = kernel.loops[0].mix;
     EXPECT_THAT(counts(first), UnorderedElementsAre(Pair("integer", 5), Pair("compare", 4), Pair("move", 2),
                                                     Pair("LDG.128", 1), Pair("control", 1)));

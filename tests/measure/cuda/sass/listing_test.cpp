@@ -1,4 +1,4 @@
-// The text of nvdisasm, as it is and damaged.
+// Reads the text of nvdisasm, intact and damaged.
 #include "measure/cuda/sass/listing.h"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ TEST(Listing, FunctionsInstructionsAndLabels) {
   EXPECT_EQ(kernel.name, "k_softmax");
   EXPECT_EQ(listing.functions[1].name, "$__internal_0_$__cuda_sm3x_div_rn_noftz_f32_slowpath");
   EXPECT_EQ(listing.functions[1].instructions.back().mnemonic(), "RET") << "padding is left out";
-  // 856 lines with an address, of which the last 11 are a branch to itself and NOPs.
+  // The file has 856 lines with an address. The last 11 of them are a branch to itself and NOPs.
   EXPECT_EQ(kernel.instructions.size() + listing.functions[1].instructions.size(), 845u);
   const Instruction& first = kernel.instructions[0];
   EXPECT_EQ(first.guard + "|" + first.opcode + "|" + first.operands, "|MOV|R1, c[0x0][0x28]");
@@ -76,12 +76,12 @@ TEST(Listing, BadTextIsSaidWithItsLine) {
               HasSubstr("expected each label once"));
 }
 
-// Whatever the text, it is read or refused.
+// Any text is either read or refused with an error.
 TEST(Listing, DamagedTextIsReadOrRefused) {
   Rng rng(11);
   int read = 0, refused = 0;
   for (const char* name : {"matmul_sm_90", "softmax_sm_80"}) {
-    // Up to a fifth, so that many fit the time.
+    // Only up to a fifth of the text, so that there is time for many tries.
     const std::string whole = captured(name).substr(0, 12'000);
     for (int i = 0; i < 600; ++i) {
       std::string text = whole;

@@ -1,5 +1,5 @@
-// Machine code of a matmul in tiles of 128 x 256 x 64, in each type: that of deplo's own kernel. Without NVRTC or
-// nvdisasm it is skipped.
+// A tile program's matmul in tiles of 128 x 256 x 64 has the same machine code as deplo's own matmul, for each type.
+// The test is skipped if NVRTC or nvdisasm is missing.
 #include <gtest/gtest.h>
 
 #include "ir/emit/emit.h"
@@ -16,7 +16,7 @@ namespace {
 
 namespace tp = ir::tile_program;
 
-/// Of the heuristic's schedule.
+/// Returns the instructions of the heuristic's schedule on sm_90.
 InstructionMix instructions(const ir::Program& loop) {
   const Target target = load_target("sm_90");
   const auto source = ir::emit(rules::materialize(rules::heuristic(loop, target).program(), target), target);
@@ -42,7 +42,7 @@ TEST_P(TileMachineCode, IsThatOfOurMatmul) {
     EXPECT_EQ(found.kinds, expected.kinds);
     return;
   }
-  // The program rounds to tf32 what is rounded for tensor cores again.
+  // The tile program rounds its operands to tf32, and they are rounded again for the tensor cores.
   constexpr Kind tensor = {InstructionClass::tensor};
   EXPECT_EQ(found.kinds.at(tensor), expected.kinds.at(tensor));
 }
