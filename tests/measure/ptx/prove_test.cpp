@@ -48,7 +48,7 @@ TEST(PtxProve, Heuristics) {
   }
 }
 
-// A matmul with wgmma and TMA. The heuristic chooses them only for extents of this size.
+// A matmul with wgmma and TMA. The heuristic does not choose them for small extents.
 TEST(PtxProve, Warpgroups) {
   DEPLO_NEED_NVRTC("sm_90");
   const ScheduleCase c{

@@ -1,4 +1,4 @@
-// Reading PTX: what is understood, what is refused in one line, and that no text crashes the reader or the machine.
+// Reading PTX: valid modules, refusals in one line, and damaged texts, which never crash the reader or the machine.
 #include "measure/ptx/text/parser.h"
 
 #include <gmock/gmock.h>
@@ -96,7 +96,7 @@ std::string with_function(const std::string& callee, const std::string& caller) 
   return ".version 9.0 .target sm_80 .address_size 64 .func f() { " + callee + " ret; } .entry k() { " + caller + " }";
 }
 
-// Functions are put in place of their calls, with registers, labels and variables of their own.
+// Calls are replaced by the body of the function, with its own registers, labels and variables.
 TEST(PtxText, FunctionsThatAreCalled) {
   std::vector<std::uint32_t> x(32);
   launch(R"(.version 9.0
@@ -163,7 +163,7 @@ TEST(PtxText, RefusalsAreOneLine) {
   EXPECT_EQ(refusal(by_hand(""), "other"), "expected the entry 'other' in the PTX, found k");
 }
 
-// Whatever is read either runs, or is refused or found wrong in words.
+// A text that the reader accepts either runs or gives an error with a message.
 TEST(PtxText, DamagedTextsAreRefused) {
   const std::string text = by_hand(R"(
   mul.wide.u32 %rd1, %r0, 4;

@@ -1,4 +1,4 @@
-// Packs: what a store exports as text, and what any bytes are read as.
+// Packs: the text that a store exports, and the result of reading any bytes.
 #include "measure/store/pack.h"
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ for a0 in 0..64: # free
 
 class PackOfStore : public ::testing::Test {
  protected:
-  /// Two kernels, of which one has two schedules; a graph; an imported space.
+  /// Fills the store with two kernels, one of which has two schedules, a graph, a family and an imported space.
   PackOfStore() {
     Store store = Store::open(file());
     Ids ids = add_context(store);
@@ -102,7 +102,7 @@ TEST_F(PackOfStore, IsReadWhereAStoreIsRead) {
   EXPECT_EQ(store.family("form", *device)->rule, "{\"nodes\":[]}");
   EXPECT_EQ(store.family("form", *device)->kernel.text, twice_kernel);
   EXPECT_FALSE(store.family("other", *device).has_value());
-  EXPECT_EQ(print(upkeep::pack_of(*open_read_only(path), {})), read_file(path));  // nothing is lost on the way
+  EXPECT_EQ(print(upkeep::pack_of(*open_read_only(path), {})), read_file(path));  // the pack has lost nothing
   EXPECT_THAT([&] { Store::open(path); }, ::testing::ThrowsMessage<Error>(HasSubstr("found a pack")));
 }
 
@@ -140,7 +140,7 @@ TEST(Pack, SaysInOneLineWhatIsWrong) {
               HasSubstr("p:2: expected 'device' to be the number of a device above this line, found 1"));
 }
 
-/// A pack with some bytes changed, removed, doubled or replaced by JSON's own.
+/// Returns a pack in which some bytes are changed, removed, repeated or replaced by words of JSON.
 std::string damaged_pack(std::string text, Rng& rng) {
   const std::string_view words[] = {"null", "-1", "1e999", "[", "{\"a\":", "\"\\u0000\"", "\n", "99999999999999999999",
                                     "\xff"};

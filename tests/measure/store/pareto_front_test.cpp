@@ -40,7 +40,7 @@ TEST(ParetoFront, NoiseIsNeitherBetterNorWorse) {
   EXPECT_THAT(front({{10, 100}, {10 * noise, 100}}, two), ElementsAre(0)) << "equal: the first trail";
   EXPECT_THAT(front({{10, 100}, {10 * noise * noise * noise, 100}}, two), ElementsAre(0)) << "slower";
   EXPECT_THAT(front({{10, 100}, {10, 100.1}}, two), ElementsAre(0)) << "a size has no noise";
-  // Each is equal to its neighbours, but the first is better than the last.
+  // Each point equals its neighbours, but the first is better than the last.
   EXPECT_EQ(front({{10, 7}, {10 * noise, 7}, {10 * noise * noise, 7}}, two).size(), 1u);
 }
 
@@ -51,8 +51,8 @@ TEST(ParetoFront, EachObjectiveHasItsOwnNoise) {
   EXPECT_THAT(front({{10, 1}, {10.01, 0.97}}, two), ElementsAre(1)) << "an equal time";
 }
 
-// Two objectives with noise: dominance has no circles, so every point off the front is beaten by some that is on it, or
-// by a chain of points that ends there.
+// With two noisy objectives, dominance has no cycles. So every point that is not on the front is dominated by a point
+// on the front, directly or through a chain of points.
 TEST(ParetoFront, OfTwoNoisyObjectivesIsNeverEmpty) {
   const Objectives two = objectives({"time", "energy"});
   for (const std::uint64_t seed : drawn_seeds(2000)) {
@@ -70,7 +70,7 @@ TEST(ParetoFront, OfEqualsTheOneNearestToTheHeuristic) {
   EXPECT_THAT(pareto_front(points, two), ElementsAre(1));
 }
 
-// By the definition, of points without noise: on the front is what no other point beats.
+// By definition, the front of points without noise has the points that no other point dominates.
 TEST(ParetoFront, AgreesWithTheDefinition) {
   const Objectives three = objectives({"code_size", "registers", "spills"});
   for (const std::uint64_t seed : drawn_seeds(200)) {

@@ -12,7 +12,7 @@
 namespace deplo::measure {
 namespace {
 
-constexpr ir::Work work{.flops = 2e6, .bytes = 1e6};  // 20 µs and 50 µs by the ceilings below
+constexpr ir::Work work{.flops = 2e6, .bytes = 1e6};  // at least 20 µs and 50 µs at the ceilings below
 constexpr rules::Ceilings seen{20, 10, 100};
 
 TrialRecord trial(std::vector<double> samples, double median_us) {

@@ -40,7 +40,7 @@ int exit_code(pid_t child) {
 
 TEST(StoreFaults, ProcessesShareAFile) {
   const TemporaryFolder folder;
-  const std::string file = folder.file("a.db");  // created by whoever comes first
+  const std::string file = folder.file("a.db");  // created by the first process that opens it
   constexpr int processes = 4, trials = 50;
   std::vector<pid_t> children;
   for (int p = 0; p < processes; ++p)
@@ -70,7 +70,7 @@ TEST(StoreFaults, AReaderDoesNotBlockTheWriter) {
   EXPECT_EQ(store.known_trials(ids.kernel, ids.device, "p1").size(), 2U);
 }
 
-/// Appends for ever and says the number of trials that are stored after each one.
+/// Appends trials forever. After each trial is stored, writes its ordinal to the pipe.
 void append_and_report(const std::string& file, int pipe) {
   Store store = Store::open(file);
   const Ids ids = add_context(store);
@@ -98,8 +98,8 @@ TEST(StoreFaults, KilledAtAnyMoment) {
     Store store = Store::open(file);
     const Ids ids = add_context(store);
     const auto trials = static_cast<std::int64_t>(store.known_trials(ids.kernel, ids.device, "p1").size());
-    EXPECT_GE(trials, last + 1);  // all that were reported
-    EXPECT_LE(trials, last + 2);  // and at most the one in flight
+    EXPECT_GE(trials, last + 1);  // all trials that were reported
+    EXPECT_LE(trials, last + 2);  // and at most the trial in flight
     EXPECT_TRUE(is_intact(file));
   }
 }

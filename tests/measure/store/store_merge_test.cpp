@@ -1,4 +1,4 @@
-// Merging stores against the union of what they say, computed row by row.
+// Merges of stores, compared with the union of their rows.
 #include "measure/store/upkeep/merge.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ namespace {
 using ::testing::HasSubstr;
 using Facts = std::multiset<std::vector<sqlite::Cell>>;
 
-/// Every trial and baseline with all that it belongs to, and every run, without any id.
+/// Returns every trial and baseline with its run, device and kernel, and every run, all without ids.
 Facts facts(const std::string& file) {
   sqlite::Database database(file);
   const std::string run = "d.backend, d.name, d.driver, r.revision, r.config, r.searcher, r.seed, r.host, r.started ";
@@ -42,7 +42,7 @@ std::int64_t added(const std::string& into, const std::string& from) {
   return sum;
 }
 
-/// Of the n-th millisecond of a day.
+/// Returns the time stamp of the n-th millisecond of a day.
 std::string moment(std::uint64_t n) {
   char text[64];
   std::snprintf(text, sizeof text, "2026-11-21T%02d:%02d:%02d.%03dZ", static_cast<int>(n / 3'600'000 % 24),
@@ -61,7 +61,7 @@ TrialRecord random_trial(Rng& rng, std::int64_t run, std::int64_t kernel, std::i
   return trial;
 }
 
-/// One more run of some machine. `clock` is that of all machines: no two trials share a moment.
+/// Adds a run of some machine. All machines share `clock`, so that no two trials have the same time stamp.
 void grow(const std::string& file, Rng& rng, std::uint64_t& clock) {
   Store store = Store::open(file);
   DeviceInfo device = some_device();
@@ -117,7 +117,7 @@ TEST(StoreMerge, IsTheUnionInAnyOrderAndTwiceIsOnce) {
     std::uint64_t clock = 0;
     for (std::uint64_t n = rng.below(4); n > 0; --n) grow(a, rng, clock);
     Store::open(a);
-    if (rng.below(2) == 0) copy(a, b);  // they share a past
+    if (rng.below(2) == 0) copy(a, b);  // b begins as a copy of a
     Store::open(b);
     for (std::uint64_t n = rng.below(8); n > 0; --n) grow(rng.below(2) == 0 ? a : b, rng, clock);
     const Facts whole = union_of(facts(a), facts(b));
@@ -129,13 +129,13 @@ TEST(StoreMerge, IsTheUnionInAnyOrderAndTwiceIsOnce) {
     for (const std::string& from : {a, b, ba}) EXPECT_EQ(added(ab, from), 0);
     EXPECT_EQ(facts(ab), whole);
     EXPECT_TRUE(is_intact(ab));
-    added(a, b);  // and in place
+    added(a, b);  // merging into an existing store gives the same
     EXPECT_EQ(facts(a), whole);
     EXPECT_EQ(bests(a).rows, bests(ab).rows);
   }
 }
 
-// The fast one was found wrong on another machine, later than all that this store has of it.
+// One store has a fast trial. In the other store, a later trial of the same schedule gave a wrong result.
 TEST(StoreMerge, TheLatestTrialCountsWhateverStoreItCameFrom) {
   const TemporaryFolder folder;
   for (const bool wrong_first : {false, true}) {
@@ -169,7 +169,7 @@ TEST(StoreMerge, WhatIsBeingMeasuredStaysWhereItIs) {
   EXPECT_EQ(merged.integer("SELECT count(*) FROM run"), 1);
 }
 
-// Tables of a later version are merged by what the schema says of them.
+// Tables of a later version are merged according to their schema.
 TEST(StoreMerge, TablesThatItDoesNotKnow) {
   const TemporaryFolder folder;
   const std::string a = folder.file("a.db"), b = folder.file("b.db");

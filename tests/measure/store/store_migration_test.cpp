@@ -1,4 +1,4 @@
-// Stores of every earlier version, as the deplo of that version wrote them (tests/fixtures), brought up to date.
+// Migrates stores of every earlier version, which deplo wrote at that version (tests/fixtures), to the newest version.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 const int newest = static_cast<int>(migrations().size());
 
-/// A store of that version; 0: a database that is empty.
+/// Creates a store of this version. Version 0 is an empty database.
 void copy_fixture(int version, const std::string& file) {
   if (version == 0) {
     sqlite::Database(file).execute("PRAGMA user_version = 0; VACUUM");
@@ -33,14 +33,14 @@ std::vector<std::string> texts(sqlite::Database& database, const std::string& sq
   return all;
 }
 
-/// Every column of every table and index.
+/// Returns every column of every table and index.
 std::vector<std::string> schema(sqlite::Database& database) {
   return texts(database,
                "SELECT m.type || ' ' || m.name || '.' || c.name || ' ' || c.type || ' ' || c.\"notnull\" FROM "
                "sqlite_schema m, pragma_table_xinfo(m.name) c ORDER BY 1");
 }
 
-/// The rows of each table, as far as the older version had columns for them.
+/// Returns the rows of each table. `columns`: the columns of each table in the older version.
 std::map<std::string, std::vector<std::string>> contents(sqlite::Database& database,
                                                          const std::map<std::string, std::string>& columns) {
   std::map<std::string, std::vector<std::string>> rows;
@@ -56,7 +56,7 @@ std::map<std::string, std::string> columns(sqlite::Database& database) {
   return all;
 }
 
-// A version that a released deplo wrote, and that has no fixture, fails here.
+// This test fails if a version that a released deplo wrote has no fixture.
 TEST(StoreMigration, EveryEarlierVersionKeepsItsRowsAndGetsTheNewSchema) {
   const TemporaryFolder folder;
   Store::open(folder.file("new.db"));
@@ -75,7 +75,7 @@ TEST(StoreMigration, EveryEarlierVersionKeepsItsRowsAndGetsTheNewSchema) {
     }
     Store::open(file);
     EXPECT_TRUE(is_intact(file));
-    const auto database = open_read_only(file);  // which takes the newest only
+    const auto database = open_read_only(file);  // accepts only the newest version
     EXPECT_EQ(database->integer("PRAGMA user_version"), newest);
     EXPECT_EQ(schema(*database), schema(fresh));
     EXPECT_EQ(contents(*database, known), before);
@@ -84,7 +84,7 @@ TEST(StoreMigration, EveryEarlierVersionKeepsItsRowsAndGetsTheNewSchema) {
   }
 }
 
-// Written by deplo as of version 1; two of its rows by hand (an old status, a failure).
+// deplo wrote this store at version 1. Two of its rows were made by hand (an old status, a failure).
 TEST(StoreMigration, AStoreOfVersion1) {
   const TemporaryFolder folder;
   const std::string file = folder.file("a.db");
@@ -110,7 +110,7 @@ TEST(StoreMigration, AStoreOfVersion1) {
   EXPECT_EQ(database.integer("SELECT count(*) FROM trial"), 10);
 }
 
-// Written by deplo as of version 2, with a baseline by hand: it had none.
+// deplo wrote this store at version 2. It had no baseline, so one was added by hand.
 TEST(StoreMigration, AStoreOfVersion2) {
   const TemporaryFolder folder;
   const std::string file = folder.file("a.db");
@@ -131,7 +131,7 @@ TEST(StoreMigration, AStoreOfVersion2) {
   EXPECT_TRUE(is_intact(file));
 }
 
-// Written by deplo as of version 3, cut to three kernels, with a baseline by hand.
+// deplo wrote this store at version 3. It was cut to three kernels, and a baseline was added by hand.
 TEST(StoreMigration, AStoreOfVersion3) {
   const TemporaryFolder folder;
   const std::string file = folder.file("a.db");

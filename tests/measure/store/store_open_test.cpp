@@ -1,4 +1,4 @@
-// Files that are no store of ours, or not any more: one clear line, and they stay as they are.
+// Files that are not stores of deplo, or are damaged, give a clear error of one line and are not changed.
 #include "measure/store/file/open.h"
 
 #include <fmt/format.h>
@@ -67,7 +67,7 @@ TEST(StoreOpen, ANewerVersionIsRefused) {
   EXPECT_THAT(message, HasSubstr(fmt::format("has version 99, this deplo knows versions up to {}", newest)));
 }
 
-// Found by an attack: the script of version -1 was looked for before the first one.
+// Regression test: for version -1, deplo looked for a migration before the first one. tests/attack found this.
 TEST(StoreOpen, AVersionThatNoneHasIsRefused) {
   const TemporaryFolder folder;
   Store::open(folder.file("a.db"));

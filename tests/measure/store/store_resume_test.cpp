@@ -1,4 +1,4 @@
-// What a run finds in a store that another one left: trials in flight, failures.
+// What a run finds in a store that another run has left: trials in flight, failures.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -41,7 +41,7 @@ TEST(ProcessName, TellsTheLivingFromTheDead) {
   EXPECT_FALSE(is_running(name));
 }
 
-/// A run on this host, by that process, with a trial in flight; its number among the running.
+/// Adds a run of `process` on `host` with a trial in flight. Returns the id of this trial among the running ones.
 std::int64_t begin_trial(Store& store, const std::string& process, const std::string& host = "here") {
   const Ids ids = add_context(store);
   const std::int64_t run = store.add_run({.device = ids.device,
@@ -77,7 +77,7 @@ TEST(StoreRunning, WhatADeadTunerBeganIsLostOnce) {
   EXPECT_FALSE(worth_another_try(again.at(0).trial.status, again.at(0).transient_failures)) << "two strikes";
 }
 
-// A process that uses the library lives on after a run that failed, and what failed was not the candidate.
+// A process that uses the library may continue after a run has failed. The candidate did not cause that failure.
 TEST(StoreRunning, WhatALivingProcessGivesUpIsNeverLost) {
   const TemporaryFolder folder;
   Store store = Store::open(folder.file("a.db"));
@@ -127,7 +127,7 @@ TEST(Retry, ByTheKindOfFailure) {
   EXPECT_FALSE(worth_another_try(Status::worker_lost, 2));
 }
 
-// A schedule that hung hangs under every rule of timing; a time is compared under its own only.
+// A schedule that hangs does so under every protocol. But times are only compared under the same protocol.
 TEST(Retry, DangerIsKnownUnderEveryProtocol) {
   const TemporaryFolder folder;
   Store store = Store::open(folder.file("a.db"));
@@ -145,7 +145,7 @@ TEST(Retry, DangerIsKnownUnderEveryProtocol) {
   EXPECT_EQ(trials[0].trial.trail, "hangs");
 }
 
-// Two tuners, one candidate.
+// Two tuners claim the same candidate.
 TEST(StoreClaim, WhoBeginsFirstHasItAndTheOtherGetsTheTrial) {
   const TemporaryFolder folder;
   Store first = Store::open(folder.file("a.db")), second = Store::open(folder.file("a.db"));
@@ -153,7 +153,7 @@ TEST(StoreClaim, WhoBeginsFirstHasItAndTheOtherGetsTheTrial) {
   Ids b = a;
   b.run = add_context(second).run;
   const std::int64_t before = second.latest_trial();
-  const TrialRecord mine = some_trial(a, 0, "x=1", 10), theirs = some_trial(b, 0, "y=1", 11);  // one source
+  const TrialRecord mine = some_trial(a, 0, "x=1", 10), theirs = some_trial(b, 0, "y=1", 11);  // same source
   const Claim held = first.claim(mine, a.device, before);
   ASSERT_NE(held.running, 0);
   const Claim refused = second.claim(theirs, a.device, before);

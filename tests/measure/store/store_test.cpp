@@ -88,7 +88,7 @@ TEST(Store, TheSameDeviceAndKernelAreOneRow) {
   Store store = Store::open(folder.file("a.db"));
   DeviceInfo info = some_device();
   const std::int64_t device = store.add_device(info);
-  info.clock_mhz = 1200;  // a CPU says its momentary clock: no other device
+  info.clock_mhz = 1200;  // a CPU reports its current clock: still the same device
   EXPECT_EQ(store.add_device(info), device);
   info.driver = "4.0";
   EXPECT_NE(store.add_device(info), device);
@@ -97,7 +97,7 @@ TEST(Store, TheSameDeviceAndKernelAreOneRow) {
   EXPECT_NE(store.add_kernel({"a", "other text"}), kernel);
 }
 
-// Stores of before that have none: schedules may depend on it.
+// Devices in older stores have no architecture. It is filled in, because schedules may depend on it.
 TEST(Store, ADeviceLearnsItsArchitectureOnce) {
   const TemporaryFolder folder;
   Store store = Store::open(folder.file("a.db"));
@@ -172,12 +172,13 @@ TEST(Store, BestPrefersConfirmedThenFullThenFast) {
   confirmed.stage = Stage::confirm;
   store.append(confirmed);
   EXPECT_EQ(best(), "confirmed");
-  confirmed.status = Status::wrong_result;  // found out later: no longer a candidate
+  confirmed.status = Status::wrong_result;  // found wrong later: no longer a candidate for the best
   store.append(confirmed);
   EXPECT_EQ(best(), "full");
 }
 
-// Within 0.5 % the heuristic's is the best, then the one with fewer changes, then the first text; in reports, too.
+// If times differ by at most 0.5 %, the best is the heuristic's schedule, then the one with fewer changes, then the
+// first in the order of texts. Reports agree.
 TEST(Store, OfEqualTimesTheOneNearestToTheHeuristicIsTheBest) {
   const TemporaryFolder folder;
   Store store = Store::open(folder.file("a.db"));
@@ -246,7 +247,7 @@ const std::vector<Status> says_nothing = {Status::worker_lost, Status::device_lo
                                           Status::implausible, Status::cancelled,     Status::timeout,
                                           Status::build_crash, Status::build_timeout, Status::no_energy};
 
-// The machine may have been the reason: a proven schedule stays the best, whatever asks for it.
+// The machine may have caused these failures. So a proven schedule stays the best for every query.
 TEST(Store, WhatSaysNothingDemotesNobody) {
   for (const Status status : says_nothing) {
     const TemporaryFolder folder;
@@ -291,8 +292,8 @@ TEST(Store, WhatIsFoundOutLaterDoes) {
   }
 }
 
-// An early stop says how slow about: the full time that was there stays. A source that the trail no longer becomes
-// proves nothing.
+// An early stop gives only an approximate time, so the stored full time stays. If the trail now becomes another
+// source, the earlier trials prove nothing.
 TEST(Store, OfAnotherSourceNothingIsProven) {
   const TemporaryFolder folder;
   Store store = Store::open(folder.file("a.db"));
@@ -328,7 +329,7 @@ TEST(Store, WhatIsNotKnownIsNull) {
   EXPECT_EQ(store.known_trials(ids.kernel, ids.device, "p1").at(0).trial.resources.registers, -1);
 }
 
-// An early stop says how slow about, not how fast.
+// A trial that was stopped early has only an approximate time, so it is never the best.
 TEST(Store, BestIsNoneThatWasStopped) {
   const TemporaryFolder folder;
   Store store = Store::open(folder.file("a.db"));
@@ -373,7 +374,7 @@ TEST(Store, Baselines) {
   EXPECT_TRUE(store.baselines(ids.kernel, ids.device + 1).empty());
 }
 
-// What PyTorch says of a processor is the end of what PoCL says of it.
+// PyTorch's name of a processor is the end of PoCL's name of the same processor.
 TEST(Store, BaselinesOfAnotherProgramOnTheSameDevice) {
   const TemporaryFolder folder;
   Store store = Store::open(folder.file("a.db"));
@@ -418,7 +419,7 @@ TEST(Store, CeilingsAreTheHighestOfTheDevice) {
   EXPECT_EQ(store.ceilings(ids.device + 1), rules::Ceilings{});
 }
 
-// 2^25 FLOPs in 5 µs, where fp32 was seen to do 1,000 GFLOP/s.
+// 2^25 FLOPs in 5 µs are faster than the measured fp32 ceiling of 1,000 GFLOP/s.
 TEST(Store, TensorCoresMayBeFasterThanFp32) {
   const std::string text =
       "=== loop: matmul ===\ninput a: bf16[256, 256]\ninput b: bf16[256, 256]\noutput c: f32[256, 256]\n"

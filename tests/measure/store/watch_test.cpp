@@ -1,4 +1,5 @@
-// Losses that only show in what the files hold; those of a whole program are in tests/apps/db/lost_store_test.cpp.
+// Losses that show only in the contents of the files. For losses in a whole program, see
+// tests/apps/db/lost_store_test.cpp.
 #include "measure/store/file/watch.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class CutLog : public ::testing::TestWithParam<int> {};  // how much of it is left, in percent
+class CutLog : public ::testing::TestWithParam<int> {};  // percentage of the log that is left
 
 TEST_P(CutLog, IsNoticedAfterItGrewAgain) {
   const TemporaryFolder folder;
@@ -37,7 +38,7 @@ TEST_P(CutLog, IsNoticedAfterItGrewAgain) {
   EXPECT_THAT(loss->what, ::testing::HasSubstr("-wal, which was truncated"));
 }
 
-// A reader holds a snapshot of when the file grew; the pages that were written again since then stay in the log.
+// A reader holds a snapshot from the time when the file grew. Pages that were written again since then stay in the log.
 TEST(StoreWatch, ACheckpointThatAReaderCutsShortIsNoLoss) {
   const TemporaryFolder folder;
   const std::string path = folder.file("s.db");
@@ -64,7 +65,7 @@ TEST(StoreWatch, ACheckpointThatAReaderCutsShortIsNoLoss) {
   EXPECT_FALSE(loss) << loss->what;
   EXPECT_FALSE(watch.look());
 
-  fs::resize_file(path, fs::file_size(path) / 2);  // pages that the log does not have
+  fs::resize_file(path, fs::file_size(path) / 2);  // removes pages that the log does not have
   const auto truncated = watch.look();
   ASSERT_TRUE(truncated);
   EXPECT_EQ(truncated->what, "was truncated");

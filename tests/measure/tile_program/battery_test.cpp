@@ -1,5 +1,5 @@
-// Each operation of tile programs, of each type that it takes, lowered block by block: on awkward numbers, against the
-// interpreter.
+// Each operation of tile programs, for each type that it takes, lowered block by block. Compares the results for
+// awkward numbers with the interpreter's.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -16,16 +16,16 @@ using ir::DType;
 
 constexpr std::int64_t count = 64;
 
-/// An array of a program's operand, or of its result.
+/// The array of an operand.
 struct Operand {
   ir::DType element = ir::DType::f32;
-  std::vector<double> values = {};  // the first of 64; the rest are random
+  std::vector<double> values = {};  // the first elements; the others are random
 };
 
 double lowest(int width) { return width == 1 ? 0 : -std::ldexp(1, width - 1); }
 double highest(int width) { return width == 1 ? 1 : width == 64 ? 0x1.FFFFFFFFFFFFFp62 : std::ldexp(1, width - 1) - 1; }
 
-/// Where arithmetic of the type goes wrong.
+/// Returns numbers with which arithmetic of this type easily goes wrong.
 std::vector<double> awkward(ir::DType e) {
   if (ir::is_integral(e)) {
     const int w = ir::width(e);
@@ -36,7 +36,7 @@ std::vector<double> awkward(ir::DType e) {
   return {0.0,     -0.0,     1,   -1,  infinity, -infinity, std::numeric_limits<double>::quiet_NaN(), least, -least,
           largest, -largest, 0.5, 1.5, 2.5,      3};
 }
-/// Each with each.
+/// Returns up to 64 pairs of these numbers.
 std::pair<std::vector<double>, std::vector<double>> pairs(const std::vector<double>& all) {
   std::pair<std::vector<double>, std::vector<double>> made;
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -47,8 +47,8 @@ std::pair<std::vector<double>, std::vector<double>> pairs(const std::vector<doub
   return made;
 }
 
-/// A program of operations on %a, %b … of 64 elements each, in two blocks; each body sets %r, and has an array of its
-/// own.
+/// A program with two blocks, whose operations have operands %a, %b … of 64 elements each. The body of each operation
+/// sets %r, which is stored in an array of its own.
 class Battery {
  public:
   explicit Battery(std::vector<Operand> operands) : operands_(std::move(operands)) {}
@@ -350,7 +350,7 @@ TEST(BlocksBattery, ReductionsAndScans) {
                                dim, reverse, sum),
             ir::DType::f32);
   }
-  // The greatest and its place: a body that branches, with two results.
+  // The greatest element and its position: a body with branches and two results.
   check(
       {{ir::DType::f16, {3, 9, -4, 9}}},
       "%n = iota : tile<64xi16>\n%m, %at = reduce %a, %n dim=0 identities=[-1.0 : f16, 0 : i16] : tile<64xf16>, "
@@ -395,7 +395,7 @@ TEST(BlocksBattery, Products) {
 }
 
 TEST(BlocksBattery, Atomics) {
-  // All elements of all blocks at four places, in an order that does not matter; four of each block not at all.
+  // All elements of all blocks change four places, in any order. Four elements of each block are masked off.
   for (const ir::DType e : {ir::DType::i32, ir::DType::i64})
     for (const char* mode : {"and", "or", "xor", "add", "max", "min", "umax", "umin"}) {
       const std::string text = fmt::format(

@@ -1,4 +1,4 @@
-// Tile programs lowered block by block, on PoCL against the interpreter, and compiled for NVIDIA's GPUs.
+// Tile programs lowered block by block: run on PoCL, compared with the interpreter, and compiled for NVIDIA's GPUs.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(Blocks, GemmOfOneBlock) {
   both.expect_equal({1, 1, 1}, 1e-6);
 }
 
-/// Of the chapter's matmuls: a loop over tiles of f16 with dynamic extents, one that no tile divides.
+/// A matmul of the specification's chapter 2: a loop over tiles of f16, with dynamic extents that no tile divides.
 TEST(Blocks, GemmOfViews) {
   Both both = listing("gemm_views");
   both.launcher.add_pointer("A", ir::DType::f16, 104 * 136);
@@ -84,7 +84,7 @@ TEST(Blocks, LockedSum) {
   both.expect_equal({7, 1, 1}, 1e-5);
 }
 
-// Without what orders the blocks' turns.
+// Without the fence or the barrier, nothing orders the blocks' turns.
 TEST(Blocks, LocksNeedTheirFences) {
   if (!cuda::Nvrtc::available()) GTEST_SKIP() << "no NVRTC: CUDA kernels are not compiled";
   Both both = exported("locked_sum");
@@ -158,7 +158,7 @@ TEST(Blocks, ScatterAdd) {
   both.expect_equal({3, 1, 1}, 1e-6);
 }
 
-/// Products of 16 bits and of tf32 become matrix instructions, unless a schedule says otherwise.
+/// Products of 16-bit floats and of tf32 become matrix instructions, unless a schedule decides otherwise.
 TEST(Blocks, TensorCores) {
   if (!cuda::Nvrtc::available()) GTEST_SKIP() << "no NVRTC: CUDA kernels are not compiled";
   struct Case {
@@ -217,11 +217,11 @@ entry @more(%x: tile<ptr<f32>>) {
   }
 }
 
-// --- Control, memory and printing, by programs of their own ----------------------------------------------------------
+// --- Control, memory and printing, in small programs -----------------------------------------------------------------
 
 Both written(const std::string& body) { return Both(tp::read_program(body, "test.tile")); }
 
-/// What fewer threads than there are have written of a reduction, all of them read.
+/// All threads read results of a reduction, which fewer threads have written.
 TEST(Blocks, FewRowsOfAReductionAreRead) {
   Both both(tp::read_program(R"(
 entry @few_rows(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>) {
@@ -252,7 +252,7 @@ entry @few_rows(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>) {
   both.expect_equal({1, 1, 1});
 }
 
-/// Carried tiles that change places, tiles that a branch chooses, and a loop that data end.
+/// Carried tiles that change places, tiles that a branch chooses, and a loop that ends when the data say so.
 TEST(Blocks, Control) {
   Both both = written(R"(entry @f(%p: tile<ptr<i32>>) {
   %zero = constant <i32: 0> : tile<i32>
@@ -355,7 +355,7 @@ TEST(Blocks, ArgumentsAreChecked) {
   EXPECT_THAT(listing("hello").refusal({0, 1, 1}), ::testing::HasSubstr("expected a grid of 1 to"));
 }
 
-/// An alloca through all kinds of views, in two loops' bodies' order of stores and loads.
+/// Loads and stores through all kinds of views, of an alloca, a global and an argument.
 TEST(Blocks, Views) {
   Both both = written(R"(global @table <i16: [3, 1, 4, 1, 5, 9, 2, 6]> : tile<8xi16>
 entry @f(%a: tile<ptr<f32>>, %n: tile<i32>, %rows: tile<i32>) {
@@ -395,7 +395,7 @@ entry @f(%a: tile<ptr<f32>>, %n: tile<i32>, %rows: tile<i32>) {
   both.expect_equal({1, 1, 1});
 }
 
-/// Allocas of several alignments, in several blocks: none takes the bytes of another.
+/// Allocas with several alignments, in several blocks, do not overlap.
 TEST(Blocks, AllocasOfSeveralAlignments) {
   Both both = written(R"(entry @f(%a: tile<ptr<i32>>) {
   %x, %y, %z = get_tile_block_id : tile<i32>
@@ -422,7 +422,8 @@ TEST(Blocks, AllocasOfSeveralAlignments) {
   both.expect_equal({3, 1, 1});
 }
 
-/// Atomic operations of each width that OpenCL 1.2 has no word for, and exchanges, by elements and by one for all.
+/// Atomic additions of types that OpenCL 1.2 has no atomics for, and exchanges. They are made by each element, or once
+/// for a tile.
 TEST(Blocks, AtomicsOfEachWidth) {
   for (const char* type : {"f16", "bf16", "f32", "f64"}) {
     Both both = written(fmt::format(R"(entry @f(%p: tile<ptr<{0}>>, %q: tile<ptr<{0}>>) {{
@@ -477,7 +478,7 @@ TEST(Blocks, AtomicsOfEachWidth) {
   }
 }
 
-// --- ../shared/tile_programs, where they are -------------------------------------------------------------------------
+// --- ../shared/tile_programs, if they exist --------------------------------------------------------------------------
 
 class BlocksShared : public ::testing::Test {
  protected:
@@ -513,7 +514,7 @@ TEST_F(BlocksShared, LayerNorm) {
 TEST_F(BlocksShared, Attention) {
   Both both = load("11_fmha_kernel");
   both.interprets = false;
-  both.threads = {1};  // PoCL compiles the kernel for half a minute
+  both.threads = {1};  // PoCL takes half a minute to compile the kernel
   for (const char* name : {"Q", "K", "V", "Out"}) both.launcher.add(name, ir::DType::f16, {1, 8, 200, 64});
   both.launcher.scalar(0.125);
   both.launcher.scalar(std::int64_t{0});
@@ -529,7 +530,7 @@ TEST_F(BlocksShared, MixtureOfExperts) {
   both.launcher.add("topk_weights", ir::DType::f16, {100});
   const auto ids = both.launcher.add("sorted_token_ids", ir::DType::i32, {512}),
              experts = both.launcher.add("sorted_expert_ids", ir::DType::i32, {4});
-  for (std::int64_t i = 0; i < 512; ++i)  // 25 tokens of each expert, and numbers that are none
+  for (std::int64_t i = 0; i < 512; ++i)  // 25 tokens of each expert, and ids beyond the last one
     both.launcher.set(ids, {i}, i % 128 < 25 ? static_cast<double>(i % 128 * 4 + i / 128) : 100);
   for (std::int64_t i = 0; i < 4; ++i) both.launcher.set(experts, {i}, static_cast<double>(i));
   both.launcher.scalar(std::int64_t{2});

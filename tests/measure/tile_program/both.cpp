@@ -43,14 +43,14 @@ bool is_close(double expected, double found, double allowed) {
   return std::fabs(expected - found) <= allowed;
 }
 
-/// Between a number and the next one of its type.
+/// Returns the distance between the absolute value of a number and the next larger number of its type.
 double last_place(double x, ir::DType e) {
   if (ir::is_integral(e) || !std::isfinite(x)) return 0;
   const double above = ir::decode_float(ir::encode_float(std::fabs(x), e) + 1, e);
   return std::isfinite(above) ? above - std::fabs(x) : std::fabs(x) / 2;
 }
 
-/// The first difference; "" without one.
+/// Returns the first difference, or "" if there is none.
 std::string difference(const tp::Array& expected, const tp::Array& found, double relative, double ulps) {
   double greatest = 0;
   for (std::int64_t i = 0; i < expected.elements() && relative != 0; ++i)
@@ -96,7 +96,7 @@ void Both::expect_on_opencl(const std::vector<tp::Array>& expected, const std::s
     expect_on(opencl(), schedule, expected, printed, relative, ulps);
 }
 
-/// The heuristic's, for each number of threads, and a random one with one of these numbers.
+/// Returns the heuristic's schedule for each number of threads, and a random schedule with one of these numbers.
 std::vector<rules::BlockSchedule> Both::schedules(const Target& target) const {
   std::vector<rules::BlockSchedule> all;
   for (const std::int64_t n : threads) all.push_back({.threads = n});
@@ -108,7 +108,7 @@ std::vector<rules::BlockSchedule> Both::schedules(const Target& target) const {
   return all;
 }
 
-// On the PTX machine, of the first architecture.
+// Runs the kernel on the PTX machine, for the first architecture.
 void Both::expect_on_ptx(const std::vector<tp::Array>& expected, const std::string& printed, double relative,
                          double ulps) {
   if (architectures.empty() || !cuda::Nvrtc::available() || !cuda::Nvrtc::get().supports(architectures[0])) return;
@@ -153,7 +153,8 @@ void Both::expect_on(Device& device, const rules::BlockSchedule& schedule, const
     ASSERT_EQ(difference(expected[i], found[i], relative, ulps), "") << where;
 }
 
-/// The kernel's text is the kernel, and its meaning by the interpreter of Kernel IR is the program's.
+/// Checks that the kernel's text gives the same kernel again, and that the interpreter of Kernel IR computes the same
+/// as the program.
 void Both::expect_interpreted(const std::vector<tp::Array>& expected, const std::string& printed, double relative,
                               double ulps) {
   const Target target = load_target("opencl-cpu");

@@ -1,5 +1,5 @@
-// A launch of a tile program on the interpreter, and lowered block by block on OpenCL and for NVIDIA's GPUs, of which
-// the PTX machine runs the first.
+// Runs a tile program in the interpreter of tile programs, and compares its kernels, lowered block by block: on OpenCL,
+// in the interpreter of Kernel IR, and on the PTX machine for the first of NVIDIA's architectures.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,29 +10,30 @@
 
 namespace deplo::measure {
 
-/// A file below the source folder.
+/// Reads a tile program from a file; `path` is relative to the source folder.
 ir::tile_program::Program both_program(const std::string& path);
 
 class Both {
  public:
   explicit Both(ir::tile_program::Program program) : program_(std::move(program)) {}
 
-  /// Runs it, with some numbers of threads a block and by a random schedule, on OpenCL, on the interpreter of Kernel IR
-  /// and on the PTX machine. No element differs by more than `relative` of the greatest of its array and `ulps` of its
-  /// own last place; what is printed is equal line by line, in any order. And NVRTC takes it for each architecture.
-  /// Skips what the machine lacks.
+  /// Runs the program with each number of threads and with a random schedule: on OpenCL, in the interpreter of Kernel
+  /// IR and on the PTX machine. Checks that no element differs by more than `relative` times the greatest element of
+  /// its array plus `ulps` units in its own last place, and that the printed lines are equal in any order. Also checks
+  /// that NVRTC compiles the kernel for each architecture. Skips what the machine lacks.
   void expect_equal(std::array<std::int64_t, 3> grid, double relative = 0, double ulps = 0);
-  /// The message of the Error that lowering throws for a target, or running; "" without one.
+  /// Returns the message of the Error that lowering for a target or running throws, or "" if there is none.
   std::string refusal(std::array<std::int64_t, 3> grid, std::string_view target = "opencl-cpu");
-  /// What the PTX machine finds in the heuristic's kernel for sm_80 once `part` of its source is `other`; "": nothing.
+  /// Returns what the PTX machine finds in the heuristic's kernel for sm_80 after `part` of its source was replaced by
+  /// `other`, or "" if it finds nothing.
   std::string finding(const std::string& part, const std::string& other) const;
-  /// The source of the heuristic's kernel for the launcher's grid.
+  /// Returns the source of the heuristic's kernel for the launcher's grid.
   std::string source(std::string_view target) const;
 
   ir::tile_program::Launcher launcher;
-  std::vector<std::int64_t> threads = {1, 32};  // others are drawn
-  bool draws = true;                            // a random schedule, too
-  bool interprets = true;                       // the kernels, and their PTX: slow where there are many operations
+  std::vector<std::int64_t> threads = {1, 32};  // threads per block
+  bool draws = true;                            // also use a random schedule
+  bool interprets = true;                       // interpret kernels and run PTX; slow if there are many operations
   std::vector<std::string> architectures = {"sm_80", "sm_90", "sm_120"};
 
  private:

@@ -1,5 +1,5 @@
-// Drawn tile programs (rules/trails/tile_draw.cpp) block by block, on PoCL against the interpreter: numbers are whole,
-// so they are equal.
+// Drawn tile programs (rules/trails/tile_draw.cpp), lowered block by block, on PoCL against the interpreter. All
+// numbers are whole, so the results are equal.
 #include <gtest/gtest.h>
 
 #include "core/rng.h"
@@ -10,7 +10,7 @@ namespace deplo::measure {
 namespace {
 
 TEST(DrawnTilePrograms, BlockByBlock) {
-  constexpr int of_each_kind = 2;  // each is built three times, a fifth of a second each
+  constexpr int of_each_kind = 2;  // each is built three times, in a fifth of a second each
   for (const rules::TileKind& kind : rules::drawn_tile_kinds())
     for (std::uint64_t draw = 1; draw <= of_each_kind; ++draw) {
       Rng rng(draw);

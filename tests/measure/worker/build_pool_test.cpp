@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 
 const Deadlines short_deadlines{.build = 0.4};
 
-/// Number `i` of a batch: told apart by its text.
+/// Returns candidate number `i` of a batch. Candidates differ in their text.
 KernelCode numbered(int i, const std::string& what = "none") {
   KernelCode candidate = faulty_candidate(what, "build");
   candidate.source.text += " " + std::to_string(i);
@@ -76,7 +76,7 @@ TEST(BuildPool, ABuilderThatIsLostIsReplaced) {
 
 TEST(BuildPool, WhatIsNotTakenIsForgottenAndTheEndWaitsForNothing) {
   {
-    BuildPool pool(1, faulty_builder(), Deadlines{});  // fifteen seconds for a build
+    BuildPool pool(1, faulty_builder(), Deadlines{});  // a build may take fifteen seconds
     pool.prepare(batch(0, 50));
     pool.prepare(std::vector<KernelCode>{numbered(0, "hang")});
     EXPECT_EQ(pool.take(numbered(0, "hang"), [] { return true; }).timing.failure().status, Status::cancelled);
@@ -93,7 +93,7 @@ TEST(BuildPool, SettlesWhenNothingIsBuiltAnyMore) {
   for (const KernelCode& candidate : all)
     EXPECT_TRUE(pool.take(candidate, [] { return true; }).timing.ok()) << "not built when it settled";
   pool.prepare(std::vector<KernelCode>{numbered(0, "hang")});
-  pool.settle([] { return true; });  // who stops the program does not wait
+  pool.settle([] { return true; });  // does not wait if the program is being stopped
 }
 
 TEST(BuildPool, NoWorkerIsAnError) {
@@ -106,7 +106,7 @@ TEST(BuildPool, NoWorkerIsAnError) {
   }
 }
 
-// The order and the answers are the same however many build.
+// The order and the answers do not depend on the number of builders.
 TEST(BuildPool, ABenchAnswersTheSameWithAndWithoutOne) {
   const auto outcomes = [](std::unique_ptr<BuildPool> pool) {
     const bool pooled = pool != nullptr;

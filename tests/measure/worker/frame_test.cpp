@@ -1,4 +1,4 @@
-// The protocol between tuner and worker: frames, and that no bytes hurt the reader.
+// The protocol between tuner and worker: frames, and a reader that any bytes leave unharmed.
 #include "measure/worker/frame.h"
 
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ TEST(Frames, ArriveInAnyPortions) {
   }
 }
 
-/// What the reader says of a frame with one byte replaced.
+/// Returns what the reader reports for a frame in which one byte is replaced.
 std::string fault_of(std::size_t at, char byte) {
   std::string bytes = encode(frames[2]);
   bytes.at(at) = byte;
@@ -57,7 +57,7 @@ TEST(Frames, DamageIsNamed) {
   EXPECT_THAT(fault_of(6, 99), HasSubstr("expected a frame of a known type, found 99"));
   EXPECT_THAT(fault_of(23, 1), HasSubstr("expected at most 67108864 bytes in a frame, found"));
   EXPECT_THAT(fault_of(8, 7), HasSubstr("checksum"));   // the job
-  EXPECT_THAT(fault_of(24, 1), HasSubstr("checksum"));  // itself
+  EXPECT_THAT(fault_of(24, 1), HasSubstr("checksum"));  // the checksum itself
   EXPECT_THAT(fault_of(35, 1), HasSubstr("checksum"));  // the payload
 }
 
@@ -72,7 +72,7 @@ TEST(Frames, APartOfAFrameIsNoneYet) {
   }
 }
 
-// A frame that is not one of those written never comes out, and after a fault nothing does.
+// The reader returns only frames that were written, and returns none after a fault.
 TEST(Frames, DamagedStreams) {
   Rng rng(3);
   const std::string bytes = encode(frames[0]) + encode(frames[2]) + encode(frames[3]);

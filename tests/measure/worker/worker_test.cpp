@@ -1,4 +1,4 @@
-// What candidates do to the process that runs them: one candidate's failure each, and nothing else.
+// Candidates that harm the process that runs them. Only the candidate fails, nothing else.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ namespace {
 using ::testing::HasSubstr;
 constexpr double none_yet = std::numeric_limits<double>::infinity();
 
-// Long enough for a busy machine, short enough for hundreds.
+// Long enough for a busy machine, short enough for hundreds of candidates.
 const Deadlines short_deadlines{
     .prepare = 20, .build = 0.4, .launch = 0.4, .sample = 0.4, .check = 0.4, .candidate = 5};
 
@@ -37,7 +37,7 @@ WorkerRunner make_runner(std::function<bool()> cancelled = {}) {
 struct Case {
   std::string what, where;
   Status status;
-  std::string message = "";  // a part of it
+  std::string message = "";  // a part of the message
 };
 std::ostream& operator<<(std::ostream& out, const Case& one) { return out << one.what << " in " << one.where; }
 
@@ -75,7 +75,7 @@ const std::vector<Case> cases = {
     {"checksum", "sample", Status::worker_lost, "checksum"},
     {"stale", "launch", Status::worker_lost, "an answer to another request"},
 };
-// Each costs its deadline.
+// Each of these takes as long as its deadline.
 const std::vector<Case> slow_cases = {
     {"hang", "build", Status::build_timeout, "build took more than 0.4 s"},
     {"hang", "launch", Status::hang, "launch took more than 0.4 s"},
@@ -159,7 +159,7 @@ TEST(Worker, EachFaultIsOneCandidates) {
 TEST(Worker, HundredsInARow) {
   WorkerRunner runner = make_runner();
   runner.open(copy_task());
-  for (const Case& one : cases) run(runner, one);  // what is grown once
+  for (const Case& one : cases) run(runner, one);  // memory that grows only once
   run(runner, cases.front());
   const std::size_t descriptors = open_descriptors();
   [[maybe_unused]] const std::size_t pages = resident_pages();
@@ -169,7 +169,7 @@ TEST(Worker, HundredsInARow) {
   run(runner, cases.front());
   EXPECT_EQ(open_descriptors(), descriptors);
   EXPECT_GT(runner.workers(), 200);
-#ifndef __SANITIZE_ADDRESS__  // it keeps what was freed
+#ifndef __SANITIZE_ADDRESS__  // AddressSanitizer keeps freed memory
   EXPECT_LT(resident_pages(), pages + 1024) << "4 MiB";
 #endif
 }
@@ -183,7 +183,7 @@ TEST(Worker, FaultsBeforeAnythingWentWell) {
   }
 }
 
-// The system kills the worker first where memory runs out: of a good candidate, too.
+// If memory runs out, the system kills the worker first, even if the candidate is good.
 TEST(Worker, EndedFromOutsideIsNobodysFault) {
   const TemporaryFolder folder;
   int file = 0;
@@ -354,7 +354,7 @@ TEST(Worker, AProgramThatIsNoWorkerIsSaid) {
   EXPECT_THAT(message({"/bin/sh", {"-c", "echo hello >&3; exec sleep 9"}}), HasSubstr("the worker was ended"));
 }
 
-/// Whether the process is there and not a zombie.
+/// Returns true if the process exists and is not a zombie.
 bool alive(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   std::string number, name, state;
@@ -384,7 +384,7 @@ TEST(Worker, DiesWithTheTuner) {
   EXPECT_FALSE(alive(worker));
 }
 
-// A terminal's Ctrl-C goes to the whole process group.
+// A terminal sends Ctrl-C to the whole process group.
 TEST(Worker, HasAProcessGroupAndSignalsOfItsOwn) {
   sigset_t interrupt, before;
   sigemptyset(&interrupt);
@@ -402,7 +402,7 @@ TEST(Worker, HasAProcessGroupAndSignalsOfItsOwn) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-// A pipe that a second worker held open would hide the end of the first.
+// If a second worker held a pipe of the first one open, the tuner would not notice that the first one has ended.
 TEST(Worker, InheritsNothingOfAnother) {
   const auto descriptors = [](const WorkerRunner& runner) {
     const std::filesystem::directory_iterator all("/proc/" + runner.info().vendor + "/fd");
