@@ -37,7 +37,7 @@ ir::Program product(const std::string& a, const std::string& b, const std::strin
 
 const ir::Program plain = product("3, 5, 11", "3, 11, 7", "3, 5, 7", "a0, a1, a3", "a0, a3, a2", "a0, a1, a2");
 const ir::Program transposed = product("3, 5, 11", "3, 7, 11", "3, 5, 7", "a0, a1, a3", "a0, a2, a3", "a0, a1, a2");
-// The first buffer is the right-hand matrix: the columns of the output run along its rows.
+// The first buffer is the right-hand matrix, the second buffer is the left-hand matrix.
 const ir::Program exchanged = product("3, 11, 7", "3, 5, 11", "3, 5, 7", "a0, a3, a2", "a0, a1, a3", "a0, a1, a2");
 
 TEST(MatmulShape, DenseMatricesInAnyOrder) {

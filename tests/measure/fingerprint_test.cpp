@@ -22,7 +22,7 @@ namespace {
 struct Drawn {
   std::string trail;
   ir::Fingerprint fingerprint, rows;
-  std::vector<std::uint8_t> bytes;  // of the output
+  std::vector<std::uint8_t> bytes;  // bytes of the output
 };
 
 ir::Program load(const char* name, const ir::Symbols& symbols, ir::DType dtype) {
@@ -32,7 +32,7 @@ ir::Program load(const char* name, const ir::Symbols& symbols, ir::DType dtype) 
   return loop;
 }
 
-/// Runs the schedule that the seed draws on the device.
+/// Draws a schedule from the seed and runs it on the device.
 Drawn draw(const ir::Program& loop, Device& device, std::uint64_t seed) {
   const Target target = target_of(device.info());
   rules::Lowering lowering(loop, target);
@@ -118,7 +118,7 @@ TEST(RowFingerprint, IsThatOfAnyNumberOfRows) {
     const auto matmul = [](std::int64_t rows) {
       return load("matmul", {{"M", rows}, {"N", 16}, {"K", 200}}, ir::DType::f32);
     };
-    std::map<std::string, std::set<std::int64_t>> sizes;  // by fingerprint
+    std::map<std::string, std::set<std::int64_t>> sizes;  // the numbers of rows with each fingerprint
     for (const std::int64_t rows : {1, 7, 16, 40})
       for (std::uint64_t seed = 0; seed < 60; ++seed)
         if (const ir::Fingerprint found = rows_of(matmul(rows), target, seed); found.is_known())

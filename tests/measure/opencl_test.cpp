@@ -123,7 +123,7 @@ class Elementary : public ::testing::TestWithParam<int> {};
 TEST_P(Elementary, Exp) {
   if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
   const auto x = with_sweeps({-INFINITY, -1000, -105, 0, 88.72283F, 88.7229F, 1e30F, INFINITY, NAN,
-                              std::bit_cast<float>(0x7fd0beefU),  // a NaN with other bits in its payload
+                              std::bit_cast<float>(0x7fd0beefU),  // a NaN with another payload
                               -97.040606F},                       // ln 2^-140
                              {{-87.3F, 88.7F}});
   const std::vector<float> z = simd("exp", GetParam(), x);

@@ -148,7 +148,7 @@ TEST(Problem, AMissingTermOfALongSumIsFound) {
 // This is why inputs are not small integers: rounding to tf32 would not change them, so the fault would not be found.
 TEST(Problem, OperandsRoundedToTf32AreFound) {
   const auto tf32 = [](float value) {
-    // rounds to the nearest number with a 10-bit mantissa
+    // Rounds to the nearest number with a 10-bit mantissa.
     const std::uint32_t bits = std::bit_cast<std::uint32_t>(value) + 0x1000;
     return std::bit_cast<float>(bits & 0xffffe000U);
   };
@@ -391,8 +391,8 @@ TEST(Problem, AKernelWithoutFiniteResultsIsAUsersMistake) {
   }
 }
 
-/// Checks a kernel with one output: `compute` writes the kernel's result to the output array, from the inputs.
-/// `compute` may use f32, and another order of operations than the reference.
+/// Checks a kernel with one output. `compute` writes the kernel's result from the inputs to the output array. It
+/// calculates in f32, possibly in another order than the reference.
 std::optional<Failure> check_result(const std::string& loop, double tolerance,
                                     const std::function<void(std::vector<std::vector<float>>&)>& compute) {
   ScriptedDevice device;
@@ -410,7 +410,7 @@ std::string logarithm(std::int64_t n) {
       n);
 }
 
-// This also holds for elements that are not in the sample of a large output.
+// Expected NaNs are right and other NaNs are wrong, also in elements that are not in the sample of a large output.
 TEST(Problem, ExpectedNaNsAreRightAndOthersWrong) {
   for (const std::int64_t n : {64, 5000000}) {
     const auto check = [&](const std::function<void(std::vector<float>&)>& fault) {
@@ -708,7 +708,7 @@ TEST(RandomInput, DoesNotDependOnTheThreads) {
   }
 }
 
-// Draws parts of inputs in any order, for all kinds of inputs.
+// input_elements() draws parts of an input in any order. The parts are equal to those of the whole input.
 TEST(InputElements, AreThoseOfTheWholeInput) {
   using Draw = ir::Fill::Draw;
   for (const ir::DType dtype : {ir::DType::f32, ir::DType::bf16, ir::DType::f64, ir::DType::i32, ir::DType::boolean})

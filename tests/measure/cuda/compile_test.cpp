@@ -141,8 +141,8 @@ TEST(Compile, ErrorsAreOneLineWithTheCompilersWords) {
   EXPECT_THAT(compile_ptx(source_of("nonsense"), "sm_90").failure().message, HasSubstr("error"));
 }
 
-// A user's kernel may need instructions that only sm_90a has. The same option must not break older devices, which have
-// no such instructions.
+// `architecture_specific` gives a user's kernel the instructions that only sm_90a has. It must not break older devices,
+// which have no such instructions.
 TEST(Compile, TakesWhatOneArchitectureAloneHas) {
   DEPLO_NEED_NVRTC("sm_90");
   ir::KernelSource source;

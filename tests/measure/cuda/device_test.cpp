@@ -364,7 +364,7 @@ TEST_F(FakeDevice, DynamicSharedMemoryIsAskedFor) {
   EXPECT_EQ(refused.failure().status, Status::resource);
 }
 
-// cuTensorMapEncodeTiled counts dimensions from the innermost. Strides are in bytes, without that of the innermost.
+// cuTensorMapEncodeTiled counts dimensions from the innermost. Strides are in bytes; the innermost has none.
 TEST_F(FakeDevice, TensorMapsStandBehindTheBuffers) {
   KernelCode tma = candidate();
   tma.kernel.buffers = {dense_buffer("x", ir::DType::f32, {6, 32, 128}, ir::Role::input),

@@ -186,7 +186,7 @@ TEST_F(FakeDevice, CublasSaysTf32ByName) {
     ASSERT_TRUE(gemm.value()->launch(*arrays, 1).ok());
     EXPECT_THAT(calls("cublasSetMathMode"), ElementsAre(tf32 ? "cublasSetMathMode 3" : "cublasSetMathMode 0"));
   }
-  fake().fail["cublasSgemmStridedBatched"] = 13;  // fails one call
+  fake().fail["cublasSgemmStridedBatched"] = 13;  // the next call fails
   const auto failed = cublas.gemm({.m = 8, .n = 8, .k = 8}).value()->launch(*arrays, 1);
   ASSERT_FALSE(failed.ok());
   EXPECT_EQ(failed.failure().message, "cuBLAS: CUBLAS_STATUS_SOMETHING");

@@ -195,7 +195,7 @@ TEST_P(Primitives, MulticastsOfEveryRankAndSwizzle) {
 
 // Above 48 KiB, shared memory is dynamic, up to what the target has. The layout also has an array aligned for TMA.
 TEST_P(Primitives, DynamicSharedMemory) {
-  // The number of elements of each array: whole KiB. Barriers take the rest.
+  // The number of elements of each array: whole KiB, with 1 KiB left for barriers.
   const std::int64_t half = target_.shared_bytes / 2 / 1024 * 256 - 256;
   const std::string body = fmt::format(
       "  Smem a_smem[{0}] (f32)\n  Smem b_smem[{0}] (f32) align=1024\n"

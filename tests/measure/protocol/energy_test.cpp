@@ -45,7 +45,7 @@ class Launches final : public Executable {
   Resources resources_;
 };
 
-/// A counter with a script: it gives the value after a number of microseconds of launches.
+/// A counter whose value is a function, the script, of the total time of the launches in microseconds.
 class ScriptedCounter final : public EnergyCounter {
  public:
   using Script = std::function<Result<double>(double us)>;
@@ -88,7 +88,7 @@ Measured measure_energy(double launch_us, const ScriptedCounter::Script& script,
   return {std::move(energy), launches.us};
 }
 
-// The error does not depend on how long a launch takes, or at which point of a step the measurement begins.
+// The error stays within its bound for launches of any length, and for any start within a step of the counter.
 TEST(Energy, IsWithinTheClaimedError) {
   for (const double launch_us : {1.0, 3.7, 40.0, 900.0, 20e3, 90e3, 300e3})
     for (std::uint64_t seed = 0; seed < 100; ++seed) {

@@ -38,8 +38,8 @@ TEST(LeastWork, CountsWhatNoCompilerCanAvoid) {
   EXPECT_EQ(rules::least_work(matmul("a2, 3")).bytes, 4 * (4 * 8 + 4 * 16));  // only a part of b is read
 }
 
-// Tensor cores are far faster than the fp32 ceiling, but they multiply only 16-bit operands. So only matmuls of 16-bit
-// operands may be exempt from the ceiling.
+// Tensor cores are far faster than the fp32 ceiling, and here only matmuls of 16-bit operands may use them. So only for
+// these matmuls, least_work() counts no FLOPs.
 TEST(LeastWork, HoldsProductsOfMatricesToNoFlops) {
   for (const ir::DType dtype : {ir::DType::f32, ir::DType::bf16, ir::DType::f16}) {
     ir::Program loop = ir::parse(

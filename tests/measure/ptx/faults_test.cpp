@@ -129,7 +129,7 @@ const std::map<std::string, Subject>& subjects() {
 
 struct Fault {
   const char *name, *subject;
-  const char *pattern, *replacement;  // ECMAScript syntax of std::regex
+  const char *pattern, *replacement;  // in the ECMAScript syntax of std::regex
   int which = -1;                     // index of the match to replace; -1: all matches
   const char* says = "";              // a part of the finding; "": any finding, or other outputs
 };

@@ -37,7 +37,7 @@ TEST_F(PtxFloats, HaveOnePatternForEachElement) {
     EXPECT_EQ(floats.decode(bits ^ 0x80000000), negative(element));
     EXPECT_EQ(floats.encode(negative(element)), bits ^ 0x80000000);
     EXPECT_EQ(bits >> 31 != 0, std::signbit(element));
-    EXPECT_NE(bits & 0xffff, 0U);  // a lower half of 0 is for elements of bf16
+    EXPECT_NE(bits & 0xffff, 0U);  // patterns whose lower half is 0 are for elements of bf16
   }
   for (std::uint64_t seed = 0; seed < 200'000; ++seed) floats.encode(ir::Ring::element(seed));
   for (std::uint64_t seed = 0; seed < 200'000; ++seed)

@@ -318,8 +318,7 @@ L4:)"),
   EXPECT_EQ(x[1], 9U);
 }
 
-// PTX ISA, "exit": a barrier does not wait for threads that have ended. Masks of lanes apply only to lanes that have
-// not.
+// PTX ISA, "exit": a barrier does not wait for threads that have ended. Masks apply only to the remaining lanes.
 TEST(PtxInstructions, NothingWaitsForThreadsThatHaveEnded) {
   for (const std::uint64_t seed : drawn_seeds(8)) {
     std::vector<std::uint32_t> x(4);

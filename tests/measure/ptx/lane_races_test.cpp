@@ -64,7 +64,7 @@ TEST(LaneRaces, OrderIsThatOfChainsOfBarriers) {
     struct Made {
       std::size_t lane;
       Epoch epoch;
-      LaneSet known;  // lanes whose next accesses come after it
+      LaneSet known;  // lanes that are ordered after this access
     };
     std::vector<Made> made;
     for (int step = 0; step < 60; ++step) {

@@ -92,7 +92,7 @@ TEST(PtxProve, FindsFaultsOfTheSourceBelowTheTolerance) {
       {"rmsnorm", "rsqrtf\\((\\w+)\\)", "rsqrtf($1 + 1e-12f)"},                     // a number added to an argument
       {"softmax", "exp2?f?\\((\\w+)\\)", "expf($1 * 1.0000001f)"},                  // a factor of an argument
       {"matmul", "fmaf\\((\\w+), (\\w+), (\\w+)\\)", "fmaf($1, $2, $3 + 1e-12f)"},  // a number added to a sum
-      {"gelu", "0\\.7978846f", "0.79788464f"},                                      // the last digit again
+      {"gelu", "0\\.7978846f", "0.79788464f"},                                      // the last digit of a constant
   };
   const auto device = open_device("ptx:sm_90");
   for (const FormulaFault& fault : faults) {
@@ -128,7 +128,7 @@ TEST(PtxProve, FindsFaultsOfThePtx) {
   }
 }
 
-// Instructions without a meaning in the arithmetic are named.
+// The verdict names an instruction that has no meaning in the exact arithmetic.
 TEST(PtxProve, RefusesInstructionsWithoutAMeaning) {
   DEPLO_NEED_NVRTC("sm_90");
   const ScheduleCase c{.kernel = "gelu", .target = "sm_90", .symbols = small_kernels().at("gelu")};

@@ -15,7 +15,7 @@ struct ScheduleCase {
   bool tf32 = false;
   std::uint64_t seed = 0;  // seed of the choices; 0: the heuristic's choices
   std::uint64_t lazy = 0;  // percentage of the forks at which the heuristic's option is chosen
-  // Prefer clusters, roles, slices and large tiles, on a target with few units.
+  // Prefers clusters, roles, slices and large tiles, on a target with few units.
   bool eager = false;
 };
 

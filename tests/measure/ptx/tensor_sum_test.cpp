@@ -39,8 +39,8 @@ TEST(TensorSum, CutsOffTheResultToo) {
 }
 
 TEST(TensorSum, RepeatsForEightProductsBeforeHopper) {
-  // sm_80 adds the first eight products and then the last eight. There, 2^-26 is cut off if its group or the sum so far
-  // contains 1. sm_90 adds all 16 at once.
+  // sm_80 adds the first eight products and then the last eight. So it cuts 2^-26 off only if its group of eight or the
+  // sum so far contains 1. sm_90 adds all 16 products at once.
   std::vector<double> values(16, 0);
   values[0] = 1;
   values[8] = -1;

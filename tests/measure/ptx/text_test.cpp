@@ -163,7 +163,7 @@ TEST(PtxText, RefusalsAreOneLine) {
   EXPECT_EQ(refusal(by_hand(""), "other"), "expected the entry 'other' in the PTX, found k");
 }
 
-// A text that the reader accepts either runs or gives an error with a message.
+// A damaged text either runs or gives an error with a message.
 TEST(PtxText, DamagedTextsAreRefused) {
   const std::string text = by_hand(R"(
   mul.wide.u32 %rd1, %r0, 4;

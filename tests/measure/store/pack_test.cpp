@@ -102,7 +102,7 @@ TEST_F(PackOfStore, IsReadWhereAStoreIsRead) {
   EXPECT_EQ(store.family("form", *device)->rule, "{\"nodes\":[]}");
   EXPECT_EQ(store.family("form", *device)->kernel.text, twice_kernel);
   EXPECT_FALSE(store.family("other", *device).has_value());
-  EXPECT_EQ(print(upkeep::pack_of(*open_read_only(path), {})), read_file(path));  // the pack has lost nothing
+  EXPECT_EQ(print(upkeep::pack_of(*open_read_only(path), {})), read_file(path));  // exporting it again loses nothing
   EXPECT_THAT([&] { Store::open(path); }, ::testing::ThrowsMessage<Error>(HasSubstr("found a pack")));
 }
 

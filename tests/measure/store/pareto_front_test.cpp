@@ -40,7 +40,7 @@ TEST(ParetoFront, NoiseIsNeitherBetterNorWorse) {
   EXPECT_THAT(front({{10, 100}, {10 * noise, 100}}, two), ElementsAre(0)) << "equal: the first trail";
   EXPECT_THAT(front({{10, 100}, {10 * noise * noise * noise, 100}}, two), ElementsAre(0)) << "slower";
   EXPECT_THAT(front({{10, 100}, {10, 100.1}}, two), ElementsAre(0)) << "a size has no noise";
-  // Each point equals its neighbours, but the first is better than the last.
+  // Each point equals its neighbours within the noise, but the first is better than the last.
   EXPECT_EQ(front({{10, 7}, {10 * noise, 7}, {10 * noise * noise, 7}}, two).size(), 1u);
 }
 

@@ -1,4 +1,5 @@
-// Migrates stores of every earlier version, which deplo wrote at that version (tests/fixtures), to the newest version.
+// Stores of every earlier version are migrated to the newest version. deplo wrote them at these versions
+// (tests/fixtures).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -177,8 +177,8 @@ TEST(Store, BestPrefersConfirmedThenFullThenFast) {
   EXPECT_EQ(best(), "full");
 }
 
-// If times differ by at most 0.5 %, the best is the heuristic's schedule, then the one with fewer changes, then the
-// first in the order of texts. Reports agree.
+// If times differ by at most 0.5 %, the best is the heuristic's schedule, then the one with fewer changes, then the one
+// whose trail comes first in alphabetical order. Reports name the same schedule.
 TEST(Store, OfEqualTimesTheOneNearestToTheHeuristicIsTheBest) {
   const TemporaryFolder folder;
   Store store = Store::open(folder.file("a.db"));

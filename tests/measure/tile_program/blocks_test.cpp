@@ -252,7 +252,7 @@ entry @few_rows(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>) {
   both.expect_equal({1, 1, 1});
 }
 
-/// Carried tiles that change places, tiles that a branch chooses, and a loop that ends when the data say so.
+/// Carried tiles that change places, tiles that a branch chooses, and a loop whose end depends on data.
 TEST(Blocks, Control) {
   Both both = written(R"(entry @f(%p: tile<ptr<i32>>) {
   %zero = constant <i32: 0> : tile<i32>
@@ -422,8 +422,7 @@ TEST(Blocks, AllocasOfSeveralAlignments) {
   both.expect_equal({3, 1, 1});
 }
 
-/// Atomic additions of types that OpenCL 1.2 has no atomics for, and exchanges. They are made by each element, or once
-/// for a tile.
+/// Atomic additions of types that OpenCL 1.2 has no atomics for, and exchanges, for each element or once per block.
 TEST(Blocks, AtomicsOfEachWidth) {
   for (const char* type : {"f16", "bf16", "f32", "f64"}) {
     Both both = written(fmt::format(R"(entry @f(%p: tile<ptr<{0}>>, %q: tile<ptr<{0}>>) {{
@@ -530,7 +529,7 @@ TEST_F(BlocksShared, MixtureOfExperts) {
   both.launcher.add("topk_weights", ir::DType::f16, {100});
   const auto ids = both.launcher.add("sorted_token_ids", ir::DType::i32, {512}),
              experts = both.launcher.add("sorted_expert_ids", ir::DType::i32, {4});
-  for (std::int64_t i = 0; i < 512; ++i)  // 25 tokens of each expert, and ids beyond the last one
+  for (std::int64_t i = 0; i < 512; ++i)  // 25 tokens of each expert, padded with ids beyond the last one
     both.launcher.set(ids, {i}, i % 128 < 25 ? static_cast<double>(i % 128 * 4 + i / 128) : 100);
   for (std::int64_t i = 0; i < 4; ++i) both.launcher.set(experts, {i}, static_cast<double>(i));
   both.launcher.scalar(std::int64_t{2});

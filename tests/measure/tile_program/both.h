@@ -1,4 +1,4 @@
-// Runs a tile program in the interpreter of tile programs, and compares its kernels, lowered block by block: on OpenCL,
+// Compares a tile program, run by its interpreter, with its kernels, lowered block by block. The kernels run on OpenCL,
 // in the interpreter of Kernel IR, and on the PTX machine for the first of NVIDIA's architectures.
 #pragma once
 #include <string>
@@ -31,9 +31,9 @@ class Both {
   std::string source(std::string_view target) const;
 
   ir::tile_program::Launcher launcher;
-  std::vector<std::int64_t> threads = {1, 32};  // threads per block
+  std::vector<std::int64_t> threads = {1, 32};  // numbers of threads per block
   bool draws = true;                            // also use a random schedule
-  bool interprets = true;                       // interpret kernels and run PTX; slow if there are many operations
+  bool interprets = true;                       // also interpret kernels and run PTX; slow for many operations
   std::vector<std::string> architectures = {"sm_80", "sm_90", "sm_120"};
 
  private:

@@ -1,5 +1,5 @@
-// Drawn tile programs (rules/trails/tile_draw.cpp), lowered block by block, on PoCL against the interpreter. All
-// numbers are whole, so the results are equal.
+// Drawn tile programs (rules/trails/tile_draw.cpp), lowered block by block. PoCL's results are compared with the
+// interpreter's. All numbers are whole, so the results are equal.
 #include <gtest/gtest.h>
 
 #include "core/rng.h"

@@ -1,4 +1,4 @@
-// The protocol between tuner and worker: frames, and a reader that any bytes leave unharmed.
+// The protocol between tuner and worker: frames, and a reader that is robust against any bytes.
 #include "measure/worker/frame.h"
 
 #include <gmock/gmock.h>
@@ -56,7 +56,7 @@ TEST(Frames, DamageIsNamed) {
   EXPECT_THAT(fault_of(4, 2), HasSubstr("expected frames of version 1, found 2"));
   EXPECT_THAT(fault_of(6, 99), HasSubstr("expected a frame of a known type, found 99"));
   EXPECT_THAT(fault_of(23, 1), HasSubstr("expected at most 67108864 bytes in a frame, found"));
-  EXPECT_THAT(fault_of(8, 7), HasSubstr("checksum"));   // the job
+  EXPECT_THAT(fault_of(8, 7), HasSubstr("checksum"));   // the job number
   EXPECT_THAT(fault_of(24, 1), HasSubstr("checksum"));  // the checksum itself
   EXPECT_THAT(fault_of(35, 1), HasSubstr("checksum"));  // the payload
 }

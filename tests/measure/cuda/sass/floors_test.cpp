@@ -114,8 +114,8 @@ class TensorFloors : public ::testing::TestWithParam<const char*> {
   void SetUp() override { DEPLO_NEED_MACHINE_CODE(GetParam()); }
 };
 
-// Checks that the tensor cores take at least 70 % of the least cycles of a trip, so that no other unit takes much
-// longer. Also checks that accesses to shared memory have no bank conflicts.
+// Checks that the tensor cores take at least 70 % of the minimum cycles of a trip of the hot loop, so that no other
+// unit takes much longer. Also checks that accesses to shared memory have no bank conflicts.
 void expect_products(const ir::Program& loop, const char* architecture) {
   const Target target = load_target(architecture);
   const KernelMix kernel = mix_of(loop, architecture);

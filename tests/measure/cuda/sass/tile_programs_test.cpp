@@ -1,4 +1,4 @@
-// A tile program's matmul in tiles of 128 x 256 x 64 has the same machine code as deplo's own matmul, for each type.
+// A tile program's matmul in tiles of 128 x 256 x 64 has the same instructions as deplo's own matmul, for each type.
 // The test is skipped if NVRTC or nvdisasm is missing.
 #include <gtest/gtest.h>
 
@@ -42,7 +42,8 @@ TEST_P(TileMachineCode, IsThatOfOurMatmul) {
     EXPECT_EQ(found.kinds, expected.kinds);
     return;
   }
-  // The tile program rounds its operands to tf32, and they are rounded again for the tensor cores.
+  // The tile program rounds its operands to tf32, and they are rounded again for the tensor cores. So only the number
+  // of products is compared.
   constexpr Kind tensor = {InstructionClass::tensor};
   EXPECT_EQ(found.kinds.at(tensor), expected.kinds.at(tensor));
 }
