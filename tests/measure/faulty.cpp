@@ -43,7 +43,7 @@ void wait_for_ever() {
   for (;;) pause();
 }
 void die_of(int signal) {
-  ::signal(signal, SIG_DFL);  // replaces a sanitizer's handler
+  ::signal(signal, SIG_DFL);  // replaces a sanitizer's handler by the default
   raise(signal);
 }
 void flood() {

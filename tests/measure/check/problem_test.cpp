@@ -687,7 +687,7 @@ TEST(Problem, InputsDependOnTheSeedAndTheBufferOnly) {
   for (const float value : a.floats()) EXPECT_LE(std::abs(value), 1);
 }
 
-// Threads draw parts of a large input concurrently.
+// Several threads draw parts of a large input concurrently. The values must not depend on the number of threads.
 TEST(RandomInput, DoesNotDependOnTheThreads) {
   constexpr std::int64_t elements = 3'000'017;
   using Draw = ir::Fill::Draw;

@@ -213,7 +213,7 @@ TEST_F(Sampling, ConfirmTakesRoundsInShuffledOrder) {
   EXPECT_EQ(results[0].value().median_us, 2000);
   EXPECT_EQ(results[1].value().median_us, 1500);
   EXPECT_EQ(results[0].value().samples.size(), 15U);
-  ASSERT_EQ(order.size(), 4U + 30 + 2);  // check and first sample, rounds, check
+  ASSERT_EQ(order.size(), 4U + 30 + 2);  // checks and first samples, rounds, checks
   int first_a = 0;
   for (std::size_t round = 0; round < 15; ++round) {
     EXPECT_NE(order[4 + 2 * round], order[5 + 2 * round]);
