@@ -24,7 +24,8 @@ namespace deplo::testing {
 namespace fs = std::filesystem;
 namespace {
 
-/// The files of its standard output and error; none on a terminal.
+/// Becomes the program: redirects standard output and error to the files, unless they are a terminal, and never
+/// returns.
 [[noreturn]] void become(std::vector<std::string>& words, const How& how, const fs::path& out, const fs::path& err) {
   const auto redirect = [](const fs::path& file, int descriptor) {
     const int opened = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -34,7 +35,7 @@ namespace {
     redirect(out, STDOUT_FILENO);
     redirect(err, STDERR_FILENO);
   }
-  std::signal(SIGINT, SIG_DFL);  // who started the tests may ignore it
+  std::signal(SIGINT, SIG_DFL);  // the process that started the tests may ignore SIGINT
   if (how.no_output) close(STDOUT_FILENO);
   if (how.largest_file >= 0) {
     const rlimit limit{static_cast<rlim_t>(how.largest_file), static_cast<rlim_t>(how.largest_file)};
@@ -55,8 +56,8 @@ namespace {
   _exit(127);
 }
 
-/// A terminal that stays open on our side, too: when the last who has it open closes it, what was not yet read may be
-/// lost.
+/// Both ends of a terminal. We keep both open: when the last process that has the program's end open closes it, text
+/// that we have not read yet may be lost.
 struct OpenTerminal {
   int ours = -1, theirs = -1;
 };
@@ -91,7 +92,7 @@ std::string listen(const OpenTerminal& terminal, pid_t child, const How& how) {
   return said.substr(0, said.size() - end.size());
 }
 
-/// Until it has said so, or has ended.
+/// Waits until the child has printed the text, or has ended.
 void wait_for(pid_t child, const std::string& text, const fs::path& out, const fs::path& err) {
   const auto has = [&](const fs::path& file) {
     return fs::exists(file) && read_file(file).find(text) != std::string::npos;
@@ -111,7 +112,7 @@ int exit_code(pid_t child) {
 }  // namespace
 
 std::vector<std::string> screen(const std::string& written, std::size_t width) {
-  std::vector<std::vector<std::string>> lines(1);  // of characters
+  std::vector<std::vector<std::string>> lines(1);  // each line is a vector of characters
   std::size_t column = 0;
   for (std::size_t i = 0; i < written.size();) {
     const unsigned char c = static_cast<unsigned char>(written[i]);
@@ -188,7 +189,7 @@ std::vector<pid_t> workers_of(pid_t tuner) {
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
     std::ifstream file(entry.path() / "cmdline", std::ios::binary);
     std::ostringstream text;
-    text << file.rdbuf();  // of a process that ends meanwhile it is nothing
+    text << file.rdbuf();  // empty if the process ends in the meantime
     if (text.str().find(words) != std::string::npos) found.push_back(std::stoi(name));
   }
   return found;

@@ -1,4 +1,4 @@
-// What a careless user does: each gives one clear line, the right exit code, and no damaged store.
+// Mistakes of users: each gives one clear line and the right exit code, and leaves the store undamaged.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 
 class BadInput : public ::testing::Test {
  protected:
-  /// Expects that code and one line on stderr with that text, nothing on stdout.
+  /// Expects this exit code, one line on stderr that contains `text`, and nothing on stdout.
   void expect(const std::vector<std::string>& words, int code, const std::string& text, const How& how = {}) {
     const Ran ran = run_program(words, how);
     EXPECT_EQ(ran.code, code) << ran.err;
@@ -86,7 +86,7 @@ TEST_F(BadInput, Experiments) {
   expect_tune("tme: 1\n" + good_, 1, "x.yaml:1: expected one of");
 }
 
-// What was found is quoted, and may be as long as the file.
+// A message quotes what it found in the file, which may be as long as the file.
 TEST_F(BadInput, MessagesStayShort) {
   const std::string yaml = write_file(folder_.path(), "x.yaml", "target: " + std::string(200'000, 'x') + "\n" + good_);
   const Ran ran = run_program({"deplo-tune", "--quiet", "--store", store(), "--config", yaml});
@@ -104,7 +104,7 @@ TEST_F(BadInput, Stores) {
   const auto child = folder_.path() / "readonly";
   std::filesystem::create_directory(child);
   std::filesystem::permissions(child, std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
-  // Root may write everywhere but where there is no disk.
+  // Root may write everywhere except where no disk is, such as /proc.
   expect_tune(good_, 2, "store ", {"--store", geteuid() == 0 ? "/proc/s.db" : (child / "s.db").string()});
 }
 
@@ -149,7 +149,7 @@ TEST_F(BadInput, Kernels) {
       "=== loop: mine ===\nsymbols N\ninput x: f32[N, N]\noutput y: f32[N, N] strides=(1, 1)\n"
       "for a0 in 0..N: # free\n  for a1 in 0..N: # free\n    in0 = load x[a0, a1]\n    y[a0, a1] = in0\n",
       1, "mine: output `y` has elements [1, 0] and [0, 1] at one address");
-  // What cannot be tuned is left out: the table, with the reason, comes all the same.
+  // A kernel that cannot be tuned is left out; the table is printed all the same, with the reason.
   const auto expect_left_out = [&](const std::string& body, const std::string& message, const char* size = "7") {
     write_file(folder_.path(), "mine.loop", head + loop + body);
     const std::string yaml =

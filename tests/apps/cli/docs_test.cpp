@@ -1,7 +1,7 @@
-// Every command line of README.md, CONTRIBUTING.md and docs/*.md runs, and what a page shows below one is what it
-// prints. A line that is added to a page is tested by itself: an indented or fenced line that begins with a program.
-// The lines below it in the same block, up to the next command, are its output, where `…` stands for the rest of a line
-// or for any lines.
+// Runs every command line of README.md, CONTRIBUTING.md and docs/*.md, and compares its output with the output that the
+// page shows. A command line that is added to a page is tested automatically: it is an indented or fenced line that
+// begins with a program. The lines below it in the same block, up to the next command, are its output. In them `…`
+// stands for the rest of a line or for any number of lines.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -44,7 +44,7 @@ constexpr Left left[] = {
     {"--tileiras", "needs NVIDIA's compiler of tile programs; tests/apps/inspect/tile_compile_test.cpp runs it"},
 };
 
-/// What makes the others fast, or names what a page only speaks of.
+/// Replacements that make commands fast, or put a real file in place of a name that a page only uses as an example.
 struct Change {
   std::string_view from, to, why;
 };
@@ -72,7 +72,7 @@ constexpr Change changes[] = {
 struct Command {
   int line = 0;
   std::string text;
-  std::vector<std::string> shown;  // its output; none: not shown
+  std::vector<std::string> shown;  // its output; empty if the page does not show it
 };
 
 bool is_command(const std::string& line) {
@@ -95,7 +95,7 @@ std::vector<std::pair<int, std::string>> block_lines(const fs::path& page) {
     if (!fence && (fenced || line.starts_with("    ")))
       lines.emplace_back(number, fenced ? line : line.substr(4));
     else if (line.empty() && !fenced && !lines.empty())
-      lines.emplace_back(number, "");  // within a block, or behind it
+      lines.emplace_back(number, "");  // a line within a block, or after it
     else
       lines.emplace_back(number, "\f");
   }
@@ -104,7 +104,7 @@ std::vector<std::pair<int, std::string>> block_lines(const fs::path& page) {
 
 std::vector<Command> commands_of(const fs::path& page) {
   std::vector<Command> commands;
-  bool open = false;  // the lines that come are a command's output
+  bool open = false;  // the next lines are a command's output
   for (auto& [number, line] : block_lines(page)) {
     if (open && !commands.empty() && commands.back().text.ends_with('\\')) {
       commands.back().text.pop_back();
@@ -123,7 +123,7 @@ std::vector<Command> commands_of(const fs::path& page) {
   return commands;
 }
 
-/// Does the line match what is shown, where `…` stands for anything?
+/// Returns whether the line matches the shown line, in which `…` stands for anything.
 bool matches(std::string_view shown, std::string_view line) {
   constexpr std::string_view any = "…";
   const std::size_t at = shown.find(any);
@@ -136,8 +136,8 @@ bool matches(std::string_view shown, std::string_view line) {
   return false;
 }
 
-/// The first shown line that is not there, in order; "" where all are. A line of `…` alone stands for any lines, and
-/// any may come before the first and behind the last.
+/// Returns the first shown line that is missing from the output, or "" if all are there in the same order. A shown line
+/// `…` stands for any number of lines. Any lines may precede the first shown line and follow the last one.
 std::string missing(const std::vector<std::string>& shown, const std::string& printed) {
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < printed.size();) {
@@ -168,16 +168,16 @@ std::string changed(std::string command) {
   return command;
 }
 
-/// Each compiled kernel in the one folder is in the other one, too.
+/// Links each compiled kernel of the folder `from` into the folder `to`.
 void share_compiled(const fs::path& from, const fs::path& to) {
-  std::error_code ignored;  // another test may do the same now, or the folders lie on two disks
+  std::error_code ignored;  // another test may do the same now, or the folders may be on different disks
   fs::create_directories(to, ignored);
   for (const auto& entry : fs::directory_iterator(from, ignored))
     if (entry.path().extension() == ".bin") fs::create_hard_link(entry.path(), to / entry.path().filename(), ignored);
 }
 
-/// A folder like that of the project, with small files of the names that the pages speak of. Commands have a home of
-/// their own, where no kernel is tuned; only what was compiled in other tests is there.
+/// A folder like that of the project, with small files of the names that the pages mention. Commands have a home folder
+/// of their own: it has no tuned kernels, only kernels that other tests compiled.
 class Workplace {
  public:
   Workplace() {
@@ -214,7 +214,7 @@ class Workplace {
     const Result result = run(command);
     EXPECT_EQ(result.code, 0) << command << "\n" << result.err;
   }
-  /// A kernel's space on two devices, as Kernel Tuner writes it.
+  /// Writes a kernel's space on two devices, in Kernel Tuner's format.
   void make_spaces(const std::string& name) const {
     fs::create_directories(at("spaces/" + name));
     const std::string kernel = name == "rtx_gemm"           ? "rmsnorm_512x1024"
@@ -256,7 +256,7 @@ class Docs : public ::testing::TestWithParam<std::string> {
     std::erase_if(all, [](const Command& command) { return is_left(command.text); });
     return all;
   }
-  /// What the page speaks of, and no command of it makes.
+  /// Makes the files that the page mentions but that none of its commands makes.
   void prepare(const std::string& text) const {
     for (const char* space : {"convolution_milo", "dedispersion_milo", "rtx_gemm"})
       if (text.find(space) != std::string::npos) workplace_.make_spaces(space);
@@ -283,7 +283,7 @@ TEST_P(Docs, EveryCommandRunsAndPrintsWhatIsShown) {
   for (const Command& command : all) {
     SCOPED_TRACE(fmt::format("{}:{}: {}", GetParam(), command.line, command.text));
     const Workplace::Result result = workplace_.run(changed(command.text));
-    // Machine code needs programs of the CUDA toolkit, which is optional.
+    // Machine code requires programs of the CUDA toolkit, which is optional.
     const auto lacks = [&](const char* name) { return result.err.find(name) != std::string::npos; };
     if (result.code == 2 && (lacks("no NVRTC") || lacks("no nvdisasm"))) continue;
     EXPECT_EQ(result.code, 0) << changed(command.text) << "\n" << result.err;
@@ -297,7 +297,7 @@ INSTANTIATE_TEST_SUITE_P(Page, Docs, ::testing::ValuesIn(pages()), [](const auto
   return name;
 });
 
-// A table with an entry that nothing needs any more hides what it was for.
+// An entry that matches no command any more must be removed.
 TEST(DocsTest, EveryExceptionIsOfSomeCommand) {
   std::string all;
   for (const std::string& page : pages())
@@ -316,7 +316,7 @@ TEST(DocsTest, AShownOutputIsCompared) {
   EXPECT_EQ(missing({"bm 33…"}, printed), "bm 33…");
 }
 
-// Commands within sentences: there are such commands and such flags.
+// Commands within sentences: the commands and their flags must exist.
 TEST(DocsTest, FlagsInSentencesExist) {
   std::map<std::string, std::string> helps;
   const std::regex inline_command("`deplo ([a-z]+)( [a-z]+)?([^`]*)`"), flag("--[a-z][a-z-]+");

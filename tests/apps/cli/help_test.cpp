@@ -1,4 +1,4 @@
-// Finding one's way: help, misspelt commands and flags, lists of what there is.
+// Help, misspelt commands and flags, and lists of what exists.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -77,7 +77,7 @@ TEST(Help, MisspeltWords) {
   EXPECT_THAT(refusal({"deplo", "nonsense"}), Not(HasSubstr("did you mean")));
 }
 
-// A control character is four on the screen: found by an attack, which had 2,394 bytes of message for it.
+// A control character is printed as four characters. Without a limit on those, this message had 2,394 bytes.
 TEST(Messages, AreShortWhateverIsInThem) {
   const std::string message =
       refusal({"deplo", "space", "-k", "matmul", "--restrict", std::string(3000, '\n') + "x.y=1"});

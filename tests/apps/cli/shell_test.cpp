@@ -1,5 +1,5 @@
-// Completions and man pages: asked of the shells and of man themselves, and whole: every command and flag of
-// --help-all.
+// Completions and man pages. The tests run the shells and man themselves, and check that no command or flag of
+// --help-all is missing.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ Words lines_of(const std::string& text) {
   return lines;
 }
 
-/// What a command of the system prints. It must succeed.
+/// Returns what a command of the system prints. It must succeed.
 std::string shell(const std::string& command) {
   FILE* const pipe = popen(fmt::format("export PATH={}:$PATH; {}", DEPLO_BINARY_DIR, command).c_str(), "r");
   std::string text;
@@ -55,7 +55,8 @@ std::string output(Words words) {
   return ran.out;
 }
 
-/// "db best", … and "" of the program: what lists of commands name, but `help`, which is no command of its own.
+/// Returns the commands that lists of commands name, such as "db best", and "" for the program. Leaves out `help`,
+/// which is not a command of its own.
 Words all_commands(const std::string& command = "") {
   Words found{command}, words{"deplo"};
   std::istringstream in(command);
@@ -73,7 +74,7 @@ Words all_commands(const std::string& command = "") {
   return found;
 }
 
-/// The flags of a command as its --help-all lists them: letter and word, of which one may be empty.
+/// Returns the flags that --help-all of a command lists, as pairs of letter and word. One of the two may be empty.
 std::vector<std::pair<std::string, std::string>> letters_of(const std::string& command) {
   std::vector<std::pair<std::string, std::string>> flags;
   const std::regex entry("^  (-[a-zA-Z])?(, )?(--[a-z0-9-]+)?( .*)?$");
@@ -104,7 +105,7 @@ class Bash : public ::testing::Test {
     if (!has("bash")) GTEST_SKIP() << "no bash";
     write_file(folder_.path(), "completion.bash", output({"deplo", "completion", "bash"}));
   }
-  /// What a Tab behind these words offers. The words are split as bash splits them: `--ir=` is two.
+  /// Returns what Tab offers after these words. The words are split as bash splits them: `--ir=` is two.
   Words offers(const Words& words) const {
     std::string quoted;
     for (const std::string& word : words) quoted += " '" + word + "'";
@@ -200,7 +201,7 @@ TEST(Zsh, ReadsTheScript) {
   }
 }
 
-// A letter that is another flag elsewhere is typed by mistake.
+// If a letter meant different flags in different commands, users would type the wrong one.
 TEST(Flags, ALetterIsTheSameFlagInEveryCommand) {
   std::map<std::string, std::string> meanings;
   for (const std::string& command : all_commands())
@@ -211,7 +212,7 @@ TEST(Flags, ALetterIsTheSameFlagInEveryCommand) {
   EXPECT_THAT(run_program({"deplo", "compare", "-c", "x.yaml"}).err, HasSubstr("one of its flags, found '-c'"));
 }
 
-// A shell at a terminal of its own: what stands there behind a Tab.
+// Starts zsh on a terminal of its own, and checks what it shows after Tab.
 TEST(Zsh, Completes) {
   if (!has("zsh")) GTEST_SKIP() << "no zsh";
   const measure::TemporaryFolder folder;
@@ -260,7 +261,7 @@ TEST(Completion, OffersLevelsThatThereAre) {
       line[3] = DEPLO_SOURCE_DIR "/experiments/tile/vector_add.tile";
     }
     const Ran ran = run_program(line);
-    // The tools of the toolkit may be missing, and are named then.
+    // Tools of the CUDA toolkit may be missing. The message then names them.
     EXPECT_TRUE(ran.code == 0 || std::regex_search(ran.err, std::regex("NVRTC|no nvdisasm")))
         << level << ": " << ran.err;
   }

@@ -1,4 +1,4 @@
-// What a person sees on a terminal: each program runs on a real one, as wide as the test says.
+// What a person sees on a terminal: each program runs on a real terminal whose width the test sets.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ constexpr std::size_t least = 60, usual = 80, wide = 220;
 
 class Terminal : public ::testing::Test {
  protected:
-  /// The lines that stand there at the end.
+  /// Returns the lines on the terminal after the program has ended.
   std::vector<std::string> see(std::vector<std::string> words, std::size_t width, int code = 0, How how = {}) {
     how.terminal = static_cast<int>(width);
     const Ran ran = run_program(std::move(words), how);
@@ -36,7 +36,7 @@ class Terminal : public ::testing::Test {
   measure::TemporaryFolder folder_;
 };
 
-// The status line is gone before the table begins.
+// The status line must be erased before the table begins.
 TEST_F(Terminal, ProgressIsNotGluedToTheTable) {
   for (const std::size_t width : {usual, wide}) {
     const auto run =
@@ -56,7 +56,7 @@ TEST_F(Terminal, AnInterruptedTableStandsAloneToo) {
                                         "budget: {time: 600, trials: 100000, patience: 100000}\n"
                                         "kernels:\n  - {kernel: softmax, symbols: {M: 3, N: 11}}\n");
   How how;
-  how.signal_at = "trials";  // of the status
+  how.signal_at = "trials";  // a word of the status line
   const auto lines = see({"deplo", "tune", "--config", config, "--store", file("s.db")}, wide, 130, how);
   EXPECT_THAT(lines, Contains(StartsWith("kernel ")));
   EXPECT_THAT(joined(lines), HasSubstr("interrupted: the same command continues from"));
@@ -112,7 +112,8 @@ TEST_F(Terminal, HelpFitsTheWindow) {
       {"db", "export"},
   };
   How how;
-  how.environment = {"XDG_CACHE_HOME=/cache"};  // the path of the user's store is as long as it is
+  // help shows the path of the user's store; a fixed path has a fixed length
+  how.environment = {"XDG_CACHE_HOME=/cache"};
   for (const std::size_t width : {least, usual})
     for (std::vector<std::string> words : commands) {
       words.insert(words.begin(), "deplo");
@@ -127,7 +128,7 @@ TEST_F(Terminal, HelpFitsTheWindow) {
       if (width == usual) {
         EXPECT_EQ(text, joined(help)) << "80 columns where there is no terminal";
       }
-      // A line that is too long would have been broken within a word, and the next begin at the left.
+      // A line that is too long would be broken within a word, and the next line would begin in column 0.
       for (const auto* lines : {&help, &all})
         for (std::size_t i = 0; i + 1 < lines->size(); ++i)
           EXPECT_FALSE(columns((*lines)[i]) == width && !(*lines)[i + 1].empty() && (*lines)[i + 1][0] != ' ' &&

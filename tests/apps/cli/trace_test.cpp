@@ -1,10 +1,10 @@
 // The traces and the final CUDA of the three examples in "A Principled ML Compiler Stack in 5,000 Lines of Python",
-// part 2, as the program prints them: tests/traces/NAME.txt.
-//   # what it is
-//   one argument of `deplo compile` a line
+// part 2, as `deplo compile` prints them. The files are tests/traces/NAME.txt:
+//   # a description
+//   arguments of `deplo compile`, one per line
 //   ----
-//   the output, without the rules that skipped: a new rule would stand in every trace, and tests/golden/ says why
-//   they skip
+//   the output without the rules that skipped: otherwise a new rule would change every trace, and tests/golden/ shows
+//   why rules skip
 // `make update-golden` rewrites the outputs.
 #include <gtest/gtest.h>
 

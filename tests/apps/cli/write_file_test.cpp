@@ -1,4 +1,4 @@
-// What commands write to the files that users name: never over a store.
+// Files that commands write to paths that users give. A command must never overwrite a store.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,13 +20,13 @@ namespace {
 using ::testing::HasSubstr;
 using Words = std::vector<std::string>;
 
-/// A command that lacks the name of the file to write.
+/// A command line that lacks the name of the file to write.
 struct Writer {
   const char* name;
   Words words;
 };
-void PrintTo(const Writer& one, std::ostream* out) { *out << one.name; }  // in names of tests
-const char* const store = "STORE";                                        // as in the words below
+void PrintTo(const Writer& one, std::ostream* out) { *out << one.name; }  // for the names of tests
+const char* const store = "STORE";  // stands for the store's file in the words below
 
 const Writer writers[] = {
     {"compile", {"compile", "-c", "torch.exp(torch.randn(8))", "--output"}},
@@ -56,7 +56,7 @@ class WriteFile : public ::testing::TestWithParam<Writer> {
                                   "  y[a0] = v0\n"});
     for (int i = 0; i < 5; ++i) made.append(measure::some_trial(ids, i, "a.b=" + std::to_string(i), 10 + i));
   }
-  /// Without the name of the file to write.
+  /// Returns the command line without the name of the file to write.
   Words command() const {
     Words words = GetParam().words;
     words.insert(words.begin(), "deplo");
@@ -125,17 +125,18 @@ TEST_P(WriteFile, ModeAndLinksStay) {
 INSTANTIATE_TEST_SUITE_P(Commands, WriteFile, ::testing::ValuesIn(writers),
                          [](const auto& writer) { return std::string(writer.param.name); });
 
-// A pipe is not read to see whether it is a store.
+// The command must not read a pipe to find out whether it is a store.
 TEST(WriteFilePipe, IsWrittenTo) {
   const measure::TemporaryFolder folder;
   const std::string pipe = folder.file("pipe");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  const int reader = open(pipe.c_str(), O_RDWR | O_NONBLOCK);  // so that nobody waits for the other end
+  // opened for reading and writing, so that no open waits for the other end
+  const int reader = open(pipe.c_str(), O_RDWR | O_NONBLOCK);
   const Words words{"deplo", "compile", "-c", "torch.exp(torch.randn(8))"};
   Words into_pipe = words;
   into_pipe.insert(into_pipe.end(), {"--output", pipe});
   EXPECT_EQ(run_program(into_pipe).code, 0);
-  std::string text(1 << 16, ' ');  // as much as a pipe holds
+  std::string text(1 << 16, ' ');  // the capacity of a pipe
   text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, read(reader, text.data(), text.size()))));
   close(reader);
   EXPECT_EQ(text, run_program(words).out);

@@ -1,4 +1,4 @@
-// Hyperband through the programs: what less effort saves in a comparison, and what tuning stores of it.
+// Hyperband through the programs: what it saves in a comparison by measuring with less effort, and what tuning stores.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,8 +17,8 @@ using Json = nlohmann::json;
 
 class HyperbandPrograms : public ::testing::Test {
  protected:
-  /// 1,024 configurations in no order that a neighbour would know of: 1 s to build, 10 to 60 s to run, in 64 launches
-  /// that vary by 4 %, or in one.
+  /// Writes a table of 1,024 configurations, whose times say nothing about those of their neighbours. Each takes 1 s to
+  /// build and 10 to 60 s to run, in 64 launches whose times vary by 4 %, or in one launch.
   std::string table(const std::string& name, int launches) const {
     std::string text = "a,b,c";
     for (int i = 0; i < launches; ++i) text += ",Run" + std::to_string(i + 1) + " (ms)";
@@ -32,7 +32,7 @@ class HyperbandPrograms : public ::testing::Test {
     }
     return write_file(folder_.path(), name, text);
   }
-  /// The scores of random and of hyperband.
+  /// Returns the scores of random and hyperband.
   std::pair<double, double> scores(const std::string& space) const {
     const Ran ran = run_program({"deplo", "compare", "--spaces", space, "--search", "random,hyperband", "--repeats",
                                  "60", "--quiet", "--json"});
@@ -75,7 +75,7 @@ TEST_F(HyperbandPrograms, TuningStoresEveryEffortAndConfirmsTheBest) {
   const Json first = run();
   EXPECT_TRUE(first.at("confirmed").get<bool>());
   EXPECT_LE(first.at("best_us"), first.at("heuristic_us"));
-  // A quarter of five samples is two, half of them three.
+  // The efforts are a quarter of the five samples, half of them, and all: rounded up, 2, 3 and 5 samples.
   EXPECT_THAT(query("SELECT DISTINCT substr(protocol, instr(protocol, 'samples='), 9) AS samples FROM trial "
                     "WHERE stage = 'screen' ORDER BY 1"),
               ElementsAre("samples=2", "samples=3", "samples=5"));

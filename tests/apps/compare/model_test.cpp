@@ -1,4 +1,4 @@
-// deplo model eval: what a user sees, on a store whose times follow the roofline.
+// `deplo model eval` as a user runs it, on a store whose times follow the roofline.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,7 +47,8 @@ class ModelEval : public ::testing::Test {
         store.append(measure::some_trial(ids, i, print(lowering.trail()), us * rng.uniform(1, 1.05)));
       }
     }
-    store.append(measure::some_trial(ids, trails, "no.such=1", 10.0));  // of rules that are gone
+    // a trail of a rule that does not exist any more
+    store.append(measure::some_trial(ids, trails, "no.such=1", 10.0));
   }
   std::string path() const { return folder_.file("s.db"); }
   measure::TemporaryFolder folder_;
@@ -57,14 +58,14 @@ TEST_F(ModelEval, EachKernelIsLeftOutOnce) {
   const Ran ran = run_program({"deplo", "model", "eval", "--store", path(), "--json"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto rows = nlohmann::json::parse(ran.out);
-  ASSERT_EQ(rows.size(), 12U);  // three kernels and the mean, three models
+  ASSERT_EQ(rows.size(), 12U);  // three kernels and the mean, for each of three models
   std::set<std::string> names;
   for (const auto& row : rows) {
     names.insert(row["left out"]);
     if (row["left out"] != "mean") {
       EXPECT_EQ(row["learned from"], 2);
     }
-    EXPECT_GT(row["spearman"], 0.9) << row;  // 5 % of noise on the roofline itself
+    EXPECT_GT(row["spearman"], 0.9) << row;  // the times are those of the roofline with up to 5 % of noise
     EXPECT_GE(row["90 % covers"], 0.5) << row;
   }
   EXPECT_EQ(names, (std::set<std::string>{"matmul", "rmsnorm", "softmax", "mean"}));
@@ -79,7 +80,7 @@ TEST_F(ModelEval, ANarrowWindowHasFewerColumns) {
   const Ran ran = run_program({"deplo", "model", "eval", "--store", path()}, how);
   const std::vector<std::string> lines = screen(ran.out, 80);
   const auto heads = std::ranges::find_if(lines, [](const auto& line) { return line.starts_with("left out  "); });
-  ASSERT_EQ(lines.end() - heads, 13) << ran.out;  // three kernels and the mean, three models
+  ASSERT_EQ(lines.end() - heads, 13) << ran.out;  // three kernels and the mean, for each of three models
   EXPECT_THAT(*heads, ::testing::AllOf(HasSubstr("  spearman  "), ::testing::Not(HasSubstr("learned from"))));
 }
 
@@ -104,7 +105,7 @@ TEST_F(ModelEval, MistakesAreNamed) {
   EXPECT_THAT(run_program({"deplo", "model", "eval", "--store", "/no/such.db"}).err, HasSubstr("found no such file"));
   EXPECT_THAT(run_program({"deplo", "model", "eval", "--store", path(), "--leave-out", "x"}).err,
               HasSubstr("kernel or device"));
-  auto store = measure::Store::open(folder_.file("hollow.db"));  // Loop IR, but no kernel
+  auto store = measure::Store::open(folder_.file("hollow.db"));  // Loop IR without an output, which is not a kernel
   store.append(measure::some_trial(measure::add_context(store), 0, "", 1));
   const Ran hollow = run_program({"deplo", "model", "eval", "--store", folder_.file("hollow.db")});
   EXPECT_EQ(hollow.code, 1);
@@ -114,8 +115,9 @@ TEST_F(ModelEval, MistakesAreNamed) {
   EXPECT_THAT(alone.err, HasSubstr("a device to leave out"));
 }
 
-// What PoCL measured: the roofline, which was not fitted to it, must order each kernel's schedules by and large.
-// Kernels with one accumulator were slower when the file was made: they have four since, which the roofline counts.
+// Times that were measured on PoCL: the roofline, which was not fitted to them, must roughly order each kernel's
+// schedules. A perfect order is not expected. When the file was made, some kernels had one accumulator and were slower.
+// They have four now, which the roofline takes into account.
 TEST(Roofline, OrdersWhatWasMeasured) {
   const measure::TemporaryFolder folder;
   const std::string file = folder.file("s.db");
@@ -126,7 +128,7 @@ TEST(Roofline, OrdersWhatWasMeasured) {
     EXPECT_GT(search::compare::spearman(set.logs, set.analytic), 0.45) << set.kernel;
 }
 
-// 7 * 6 records of two knobs: log2 of each, their product and their ratio.
+// 7 * 6 records with two knobs. Their features are log2 of each knob, the product and the ratio.
 TEST(Labelled, RecordsOfOtherProgramsHaveTheirKnobsAndPairs) {
   search::RecordsBuilder builder("test");
   builder.add_knob("x");
@@ -141,14 +143,14 @@ TEST(Labelled, RecordsOfOtherProgramsHaveTheirKnobsAndPairs) {
   ASSERT_EQ(sets.size(), 1U);
   EXPECT_EQ(sets[0].points.dimensions, 4U);
   EXPECT_EQ(sets[0].logs.size(), 42U);
-  const float* const last = &sets[0].points.values[41 * 4];  // 64, 6
+  const float* const last = &sets[0].points.values[41 * 4];  // the last record: x = 64, y = 6
   EXPECT_FLOAT_EQ(last[0], 6);
   EXPECT_FLOAT_EQ(last[2], 6 + std::log2(6.0F));
   EXPECT_FLOAT_EQ(last[3], 6 - std::log2(6.0F));
   EXPECT_TRUE(sets[0].analytic.empty());
 }
 
-// log2(1) is 0 too: a switch, and a knob of numbers and text, keep one value for each option.
+// log2(1) is 0, too. So a switch, and a knob with numbers and text, must keep one value for each option.
 TEST(Labelled, OptionsNeverShareAValue) {
   search::RecordsBuilder builder("test");
   builder.add_knob("switch");

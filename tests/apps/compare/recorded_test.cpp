@@ -71,7 +71,7 @@ TEST_F(Recorded, WhatIsImportedIsReadAgain) {
     EXPECT_TRUE(std::ranges::equal(found[0].launches_of(found[0].records[i]), records.launches_of(records.records[i])));
     for (std::size_t k = 0; k < 2; ++k) EXPECT_EQ(found[0].value(i, k), records.value(i, k));
   }
-  // By way of a store and each format to another store.
+  // From a store through each format to another store.
   for (const search::Format format : {search::Format::kernel_tuner, search::Format::t4, search::Format::table}) {
     search::Records again = search::parse_records(search::print_records(found[0], format), "again");
     again.kernel = "gemm";

@@ -20,17 +20,17 @@ TEST(SingleChanges, AreTheGridWithoutWhatIsSet) {
   std::size_t values = 0;
   for (const search::Hyperparameter& parameter : kind.parameters) values += grid(parameter).size();
   const auto changes = apps::single_changes(kind, {});
-  EXPECT_EQ(changes.size(), values - kind.parameters.size());  // each default is in its grid
+  EXPECT_EQ(changes.size(), values - kind.parameters.size());  // each grid contains the parameter's default
   EXPECT_THAT(changes, Contains(apps::Parameters{{"backup", "mean"}}));
   const auto further = apps::single_changes(kind, {{"backup", "mean"}});
-  EXPECT_THAT(further, Contains(apps::Parameters{}));  // the way back
+  EXPECT_THAT(further, Contains(apps::Parameters{}));  // the change back to the default
   EXPECT_THAT(further, Not(Contains(apps::Parameters{{"backup", "mean"}})));
   EXPECT_EQ(apps::label("mcts", {{"c", "1"}, {"backup", "mean"}}), "mcts:backup=mean:c=1");
 }
 
 class TuneHyperparameters : public ::testing::Test {
  protected:
-  /// A valley: neighbours are near, so that local search gains by parameters.
+  /// Writes a table whose times form a valley: neighbours have similar times, so parameters of local search matter.
   std::string table(const std::string& name, int shift) const {
     std::string text = "a,b,c,time (ms)\n";
     for (int a = 0; a < 16; ++a)

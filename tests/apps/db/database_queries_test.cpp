@@ -1,4 +1,4 @@
-// The queries of docs/database.md, each run by `deplo db sql` on a store that has an answer to it.
+// The queries of docs/database.md: `deplo db sql` runs each on a store that has an answer to it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,13 +16,13 @@ using ::testing::SizeIs;
 using Json = nlohmann::json;
 using measure::Stage;
 
-/// By the first words of the paragraph above each.
+/// Returns the queries. A query's key is the beginning of the paragraph above it.
 std::map<std::string, std::string> queries() {
   const std::string page = read_file(std::filesystem::path(DEPLO_SOURCE_DIR) / "docs/database.md");
   std::map<std::string, std::string> all;
   const std::string begin = "\n```sql\n", end = "\n```\n";
   for (std::size_t at = 0; (at = page.find(begin, at)) != std::string::npos;) {
-    const std::size_t title = page.rfind("\n\n", at - 2) + 2;  // of the paragraph above
+    const std::size_t title = page.rfind("\n\n", at - 2) + 2;  // start of the paragraph above
     const std::size_t from = at + begin.size(), to = page.find(end, from);
     all[page.substr(title, 30)] = page.substr(from, to - from);
     at = to;
@@ -49,11 +49,11 @@ class Queries : public ::testing::Test {
     screen(store, 2, "bm=4", 20, Status::ok);
     screen(store, 3, "bm=8", 0, Status::hang);
     confirm(store, 4, "bm=4", 22);
-    screen(store, 9, "bm=4", 0, Status::worker_lost);  // says nothing against it
+    screen(store, 9, "bm=4", 0, Status::worker_lost);  // a lost worker does not make the schedule invalid
     add_baseline(store);
     ids_.kernel = store.add_kernel({"minus", loop("subtract")});
     screen(store, 5, "bm=1", 50, Status::ok);
-    // The first query's kernel is the one that has a context's id of 1: a search's curve is asked for by number.
+    // The query of a search's curve asks for kernel 1, which add_context() adds.
     ids_.kernel = 1;
     screen(store, 6, "bk=1", 9, Status::ok);
     screen(store, 7, "bk=2", 7, Status::ok);
@@ -75,7 +75,8 @@ class Queries : public ::testing::Test {
     measure::TrialRecord made = trial(ordinal, trail, us);
     made.stage = Stage::confirm;
     made.timing.samples.clear();
-    for (int i = 15; i >= 1; --i) made.timing.samples.push_back(us - 8 + i);  // the 4th is us - 4, the 12th us + 4
+    // the 4th smallest is us - 4, the 12th us + 4
+    for (int i = 15; i >= 1; --i) made.timing.samples.push_back(us - 8 + i);
     store.append(made);
   }
   void add_baseline(measure::Store& store) {

@@ -1,4 +1,4 @@
-// `deplo db` as a user runs it.
+// `deplo db`, as a user runs it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
@@ -34,7 +34,7 @@ class Db : public ::testing::Test {
     EXPECT_EQ(ran.code, 0) << ran.err;
     return Json::parse(ran.out);
   }
-  /// The one line that it says and nothing else.
+  /// Returns the error message. It must be one line and the only output.
   std::string refusal(const std::vector<std::string>& words, int code = 1) {
     const Ran ran = db(words);
     EXPECT_EQ(ran.code, code) << words[0] << ran.out << ran.err;
@@ -50,7 +50,7 @@ class Db : public ::testing::Test {
   std::string file(const std::string& name) const { return folder_.file(name); }
   void execute(const std::string& sql) { measure::sqlite::Database(store_).execute(sql); }
 
-  /// Two good trials, three failures of two kinds.
+  /// Makes a store with two valid trials and three failures of two kinds.
   std::string make_store(const std::string& name, double best = 2) {
     measure::Store store = measure::Store::open(file(name));
     const measure::Ids ids = measure::add_context(store);
@@ -102,7 +102,7 @@ TEST_F(Db, EachTellsWhatThereIsAndLeavesNothingBehind) {
   EXPECT_EQ(read_file(store_), bytes);
 }
 
-// By the name itself, its beginning, or a pattern; in every command that has such a filter.
+// In every command with such a filter, a name, its beginning or a pattern selects kernels and devices.
 TEST_F(Db, KernelsAndDevicesAreNamedByTheirBeginningOrAPattern) {
   {
     measure::Store store = measure::Store::open(store_);
@@ -185,7 +185,7 @@ TEST_F(Db, BadStoresAreOneLine) {
   EXPECT_EQ(db({"best", file("old.db")}).code, 0);
 }
 
-// Answers or one line, whatever the bytes are.
+// Whatever the bytes are, a command prints an answer or one line of error.
 TEST_F(Db, DamagedStores) {
   const std::string sound = read_file(store_);
   for (const std::uint64_t seed : drawn_seeds(60)) {
@@ -263,7 +263,7 @@ TEST_F(Db, PruneRemovesOnlyWhatWasReplacedAndOnlyWhenTold) {
     auto newer = measure::some_trial(ids, 5, "bm=1", 4);  // another source from the same schedule
     newer.digest = "another";
     store.append(newer);
-    newer.trail = "bm=4";  // that of the hang
+    newer.trail = "bm=4";  // the schedule of the trial that hung
     store.append(newer);
   }
   execute(

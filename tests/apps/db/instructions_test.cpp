@@ -1,4 +1,4 @@
-// `deplo db instructions`: figures of machine code into a store, on a store as a tuner on an H100 writes it.
+// `deplo db instructions` stores figures of machine code. The store is like one that a tuner writes on an H100.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,14 +36,14 @@ measure::DeviceInfo h100() {
           .memory_bytes = std::int64_t{80} << 30};
 }
 
-/// Skips the test where the tools are missing.
+/// Skips the test if a tool is missing.
 #define NEED_MACHINE_CODE()  \
   DEPLO_NEED_NVRTC("sm_90"); \
   if (!measure::cuda::find_program("nvdisasm")) GTEST_SKIP() << "no nvdisasm"
 
 class Instructions : public ::testing::Test {
  protected:
-  /// The untuned schedule of the kernel, of the machine code that NVRTC makes here.
+  /// Returns a trial of the kernel's untuned schedule, with the machine code that NVRTC makes here.
   measure::TrialRecord untuned(const measure::Ids& ids, const ir::Program& loop, double us) {
     const Target target = measure::target_of(h100());
     const engine::Compiled compiled = engine::compile(rules::heuristic(loop, target));
@@ -55,7 +55,7 @@ class Instructions : public ::testing::Test {
     return trial;
   }
 
-  /// A store with that trial of a matmul; `change` may make it another.
+  /// Makes a store with this trial of a matmul. `change` may edit the trial.
   std::string store_of(const std::string& name, const std::function<void(measure::TrialRecord&)>& change) {
     const ir::Program loop = engine::load_kernel("matmul", {{"M", 512}, {"N", 512}, {"K", 512}}, "");
     measure::Store store = measure::Store::open(folder_.file(name));
@@ -97,7 +97,7 @@ TEST_F(Instructions, AreMadeOnceAndStayInTheStore) {
   EXPECT_EQ(database.integer("SELECT count(*) FROM machine_code"), 1);
   EXPECT_EQ(database.integer("SELECT sum(c.value) = m.loop_instructions FROM machine_code m, json_each(m.classes) c"),
             1);
-  // What is known is not made again, which would put the wrong number right.
+  // Stored figures are not computed again, so the wrong number that the test stores must stay.
   database.execute("UPDATE machine_code SET calls = 77; UPDATE trial SET compiler_notes = 'C7510: serialized'");
   EXPECT_EQ(Json::parse(run(store, {"--json"}).out).at(0)["calls"], 77);
   EXPECT_EQ(Json::parse(run(store, {"--json"}).out).at(0)["compiler_notes"], "C7510: serialized");

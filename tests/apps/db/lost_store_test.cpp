@@ -1,5 +1,5 @@
-// The store's files are deleted, replaced, overwritten or truncated while a tuner writes to them: it says so in one
-// line, with exit code 2, and what was measured is in a new file beside it.
+// The store's files are deleted, replaced, overwritten or truncated while a tuner writes to them. The tuner says so in
+// one line and ends with exit code 2. A new file next to the store has what was measured.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,12 +26,12 @@ struct Loss {
   const char* name;
   std::function<void(const std::string& store, const std::string& other)> happens;  // `other`: another store
   const char* said;
-  bool whole;  // all of the store can still be read, not only what this run measured
+  bool whole;  // all of the store can still be read, not only the trials of this run
 };
-void PrintTo(const Loss& one, std::ostream* out) { *out << one.name; }  // in names of tests
+void PrintTo(const Loss& one, std::ostream* out) { *out << one.name; }  // for the names of tests
 
 void overwrite(const std::string& file, const std::string& bytes) {
-  std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;  // the same file, as `cp` and `>` do it
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;  // keeps the file's inode, as `cp` and `>` do
 }
 
 const Loss losses[] = {
@@ -77,7 +77,7 @@ class Lost : public ::testing::Test {
   static std::int64_t count(const std::string& store, const std::string& table = "trial") {
     return measure::sqlite::Database(store).integer("SELECT count(*) FROM " + table);
   }
-  /// Until so many trials more are stored.
+  /// Waits until this many more trials are stored.
   void wait_for(std::int64_t trials) const {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     const std::int64_t enough = count(store_) + trials;
@@ -143,7 +143,7 @@ TEST_F(Lost, NothingIsOverwrittenByWhatIsSaved) {
   EXPECT_GT(count(rescued_ + "-2"), 0);
 }
 
-// What another process does by right is no loss.
+// Legitimate changes by other processes do not count as a loss.
 TEST_F(Lost, CheckpointsVacuumAndMergeAreNone) {
   ASSERT_EQ(run_program(tune(store_, 3)).code, 0);
   fs::copy_file(store_, folder_.file("more.db"));

@@ -1,4 +1,4 @@
-// Files of other tuners, imported and exported again: what survives, and whether Kernel Tuner reads it.
+// Files of other tuners, imported and exported again: what is kept, and whether Kernel Tuner can read the result.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ class RecordedFiles : public ::testing::Test {
     EXPECT_EQ(ran.code, 1) << ran.out << ran.err;
     return ran.err;
   }
-  /// What the store and the format make of the file.
+  /// Imports the file into a new store, and returns the store's export in this format.
   std::string exported(const std::string& file, const std::string& format, const std::vector<std::string>& flags = {}) {
     const std::string store = folder_.file("store" + std::to_string(++stores_) + ".db");
     std::vector<std::string> words = {"db", "import", file, "--store", store};
@@ -71,7 +71,8 @@ TEST_F(RecordedFiles, FoldersAreImportedWholeOrNotAtAll) {
   EXPECT_FALSE(std::filesystem::exists(folder_.file("none.db")));
 }
 
-// By bytes: keys and values as Python prints them, the problem size, and the end that Kernel Tuner's reader knows.
+// Compares bytes: keys and values as Python prints them, the problem size, and the end of the file that Kernel Tuner's
+// reader expects.
 TEST_F(RecordedFiles, ExportsAreAsKernelTunerWritesThem) {
   EXPECT_EQ(exported(data + "kernel_tuner/bool_float.json", "kernel-tuner"),
             read_file(data + "kernel_tuner/bool_float.exported.json"));
@@ -95,7 +96,7 @@ TEST_F(RecordedFiles, TypesSurviveEachFormat) {
     for (const auto& [key, entry] : after["cache"].items())
       own.push_back(key + entry["flag"].dump() + entry["f"].dump());
     EXPECT_EQ(keys, own) << format;
-    // A table has no place for the problem size.
+    // A table cannot contain the problem size.
     EXPECT_EQ(format == std::string("csv") ? Json() : before["problem_size"], after["problem_size"]) << format;
   }
 }
@@ -144,7 +145,7 @@ TEST_F(RecordedFiles, ObjectivesAreNamedAndComparedInTheirDirection) {
   EXPECT_EQ(run_program({"deplo", "db", "check", store()}).code, 0);
   EXPECT_THAT(out({"db", "trials", store(), "--limit", "20"}), HasSubstr("GFLOP/s, higher is better"));
   EXPECT_THAT(out({"db", "diff", store(), store()}), HasSubstr("gemm: energy, lower is better"));
-  // Each is found again by its name, and only with it.
+  // Each space is found by its name with the objective, and not without it.
   EXPECT_THAT(refusal({"db", "export", "--store", store()}),
               AllOf(HasSubstr("'gemm GFLOP/s, higher is better' on 'A GPU'"), HasSubstr("'gemm time' on 'A GPU'")));
   const Json energy =
@@ -155,7 +156,7 @@ TEST_F(RecordedFiles, ObjectivesAreNamedAndComparedInTheirDirection) {
   EXPECT_THAT(read_file(folder_.file("page.html")), HasSubstr("133.3 GFLOP/s, higher is better"));
 }
 
-// A space with the worst throughput where the time is best: the score follows the objective.
+// A space in which the fastest configuration has the worst throughput: the score must follow the objective.
 TEST_F(RecordedFiles, ComparisonsNameTheObjective) {
   std::string cache = R"({"tune_params_keys": ["a", "b"], "objective": "GFLOP/s", "cache": {)";
   for (int a = 0; a < 20; ++a)

@@ -1,4 +1,5 @@
-// A store that others own, hold or are just making: who only reads needs no right but to read, who writes waits.
+// Stores that other users own, or that other processes lock or create. Reading requires only the right to read. Writing
+// waits for locks.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -24,7 +25,7 @@ using Words = std::vector<std::string>;
 constexpr const char* code = "torch.randn(8, 9) @ torch.randn(9, 10)";
 constexpr unsigned nobody = 65534;
 
-/// Why no program of this build can be run as another user; null if it can.
+/// Returns why this build's programs cannot run as another user, or null if they can.
 const char* no_other_user() {
   if (geteuid() != 0) return "cannot become another user";
   const Ran ran = run_program({"deplo", "--version"}, {.user = nobody});
@@ -44,7 +45,7 @@ class SharedStore : public ::testing::Test {
     return run_program({"deplo-tune", "--quiet", "--store", store, "--config", config_, "--retry-failed"}, how);
   }
 
-  /// As a user who may read and no more.
+  /// Expects that a user who may only read the store can run all commands that read.
   void expect_readable(const std::string& store, unsigned user) {
     const measure::TemporaryFolder own;
     ASSERT_EQ(user != 0 ? chown(own.path().c_str(), user, user) : 0, 0);
@@ -93,7 +94,7 @@ TEST_F(SharedStore, AFileThatMayBeReadAlone) {
   EXPECT_FALSE(fs::exists(store_ + "-wal"));
 }
 
-// Of a writer that was killed: what it stored last is in the log alone.
+// The log of a writer that was killed: only the log contains what the writer stored last.
 TEST_F(SharedStore, ALogWithoutItsIndex) {
   if (const char* reason = no_other_user()) GTEST_SKIP() << reason;
   const std::string copy = folder_.file("copy.db");
@@ -157,7 +158,7 @@ TEST_F(SharedStore, AQueryOfTheUsersOwnEndsByCtrlC) {
   EXPECT_EQ(ran.code, 130);
 }
 
-// Another process has made the file, and is about to make its tables.
+// Another process has created the file, and is about to create its tables.
 TEST_F(SharedStore, AnEmptyFileIsWaitedFor) {
   const std::string fresh = folder_.file("fresh.db");
   std::ofstream(fresh).close();

@@ -1,6 +1,6 @@
-// Stores that somebody changed by hand, by malice or by accident. Each kind of change meets the commands that read a
-// store: one line or a table, an exit code that says it, nothing that a terminal would obey, no time that cannot be
-// called verified. The table is the whole of what is tried.
+// Stores that somebody changed by hand, maliciously or by accident. For each kind of change, all commands that read a
+// store must print a table or one line of error, and exit with the right code. They must not print characters that
+// control a terminal, or use a time that cannot be verified. The table `tamperings` lists everything that is tried.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,25 +20,25 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using Words = std::vector<std::string>;
 
-/// What `deplo run --tuned` does of such a store.
+/// What `deplo run --tuned` does with such a store.
 enum class Run {
-  tuned,      // a sound schedule is there still
-  heuristic,  // none is, and the note says why
-  refused,    // the store is
+  tuned,      // uses the tuned schedule, which is still sound
+  heuristic,  // uses the heuristic's schedule, because none is sound; the note says why
+  refused,    // refuses the store
 };
 
 struct Tampering {
   const char* name;
-  const char* sql;    // of the store; "": bytes are changed instead
+  const char* sql;    // changes the store; "": bytes are changed instead
   const char* fault;  // what `deplo db check` says; "": nothing
   Run run;
 };
-void PrintTo(const Tampering& one, std::ostream* out) { *out << one.name; }  // in names of tests
+void PrintTo(const Tampering& one, std::ostream* out) { *out << one.name; }  // for the names of tests
 
 #define ESCAPES "char(27) || '[31m' || char(7) || char(155) || char(8238) || char(10) || 'forged  row'"
 #define ENDLESS "AS WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT x AS id FROM r"
 
-// The store has four trials that are ok; trial 1 is of the schedule that is best.
+// The store has four valid trials. Trial 1 has the best schedule.
 const Tampering tamperings[] = {
     {"time_negative", "UPDATE trial SET median_us = -1", "a time that is not a positive number", Run::heuristic},
     {"time_zero", "UPDATE trial SET median_us = 0", "a time that is not a positive number", Run::heuristic},
@@ -114,7 +114,7 @@ const Tampering tamperings[] = {
     {"no_database", "", "expected a deplo database, found another kind of file", Run::refused},
 };
 
-/// No byte that a terminal obeys but the ends of lines.
+/// Returns whether the text has no control characters, apart from newlines, and none that reverse its direction.
 bool is_plain(const std::string& text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
@@ -143,7 +143,7 @@ class Tampered : public ::testing::TestWithParam<Tampering> {
     folder_ = nullptr;
   }
 
-  /// The store after the tampering.
+  /// Returns the store after the tampering.
   std::string tamper() {
     const std::string file = own_.file("t.db");
     fs::copy_file(folder_->file("sound.db"), file);
@@ -204,7 +204,7 @@ TEST_P(Tampered, IsSaidAndHarmless) {
   if (expected == Run::refused) return;
   for (const char* list : {"info", "best", "trials", "kernels", "failures"}) {
     const Ran shown = run({"db", list, store});
-    // `best` says what `run` chooses from.
+    // `best` names the trials that `run` chooses from.
     if (std::string(list) == "best" && std::string(fault).find("a time that no") == 0) {
       EXPECT_EQ(shown.code, 1);
       EXPECT_EQ(shown.out, "");

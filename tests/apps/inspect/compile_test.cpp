@@ -94,7 +94,7 @@ TEST(CompileGraph, PassesAndGuard) {
   EXPECT_THAT(good({"-c", code, "--ir", "loop", "--passes", "dol"}), HasSubstr("# 2: "));
   EXPECT_THAT(good({"-c", code, "--ir", "loop"}), Not(HasSubstr("# 1: ")));
   const auto lines = [](const std::string& text) { return std::ranges::count(text, '\n'); };
-  const std::string maps = "torch.randn(4, 8).T[2:4]";  // two index maps, composed to one
+  const std::string maps = "torch.randn(4, 8).T[2:4]";  // two index maps, which are composed into one
   EXPECT_EQ(lines(good({"-c", maps, "--ir", "tensor", "--passes", "d"})),
             lines(good({"-c", maps, "--ir", "tensor", "--passes", "do"})) + 1);
   EXPECT_THAT(good({"-c", two_kernels, "--ir", "loop"}), HasSubstr("# 1: "));
@@ -161,7 +161,7 @@ TEST(CompileGraph, SaysWhyAttentionIsOneKernelOrSeveral) {
   EXPECT_THAT(both, StartsWith("attention scaled_dot_product_attention of 7 x 5 scores: one kernel"));
   EXPECT_THAT(both, HasSubstr("\nattention add of 7 x 5 scores: one kernel"));
   EXPECT_EQ(good({"-c", plain, "--ir", "tensor", "-vv"}),
-            good({"-c", plain, "--ir", "tensor"}));  // nothing is fused yet
+            good({"-c", plain, "--ir", "tensor"}));  // nothing is fused at this level yet
 }
 
 TEST(CompileGraph, SaysWhyKeysAreInParts) {
@@ -213,7 +213,7 @@ TEST(CompileGraph, SchedulesAreOfASingleKernel) {
                "--schedule: expected a level below loop, found --ir loop");
 }
 
-// Without a flag `tune` writes where `compile --tuned` and `run` look.
+// By default, `tune` writes the store that `compile --tuned` and `run` read.
 TEST(CompileTuned, ByTheUsersOwnStore) {
   const measure::TemporaryFolder folder;
   const How home{.environment = {"XDG_CACHE_HOME=" + folder.path().string()}};

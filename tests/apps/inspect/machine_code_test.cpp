@@ -1,5 +1,5 @@
-// `deplo compile --ir ptx|cubin|sass`, `--resources` and `--instructions`, as a user runs them; the machine code of the
-// published suite.
+// `deplo compile --ir ptx|cubin|sass`, `--resources` and `--instructions`, as a user runs them, and the machine code of
+// the published suite's kernels.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -98,7 +98,7 @@ TEST_F(MachineCode, Resources) {
   EXPECT_EQ(std::ranges::count(good({"-c", two_kernels, "--resources", "--only", "0"}), '\n'), 2);
 }
 
-// Where nvdisasm is missing, what is expected is the line that says so.
+// Without nvdisasm, the test expects the line that says that it is missing.
 TEST_F(MachineCode, Instructions) {
   const std::vector<std::string> sass = with({"--ir", "sass"}), instructions = with({"--instructions"});
   if (!measure::cuda::find_program("nvdisasm")) {
@@ -162,7 +162,7 @@ TEST_F(MachineCode, LostPerformanceIsShown) {
   EXPECT_THAT(bad.print(0), HasSubstr("\nmm: ptxas: C7519: warpgroup.arrive is injected by compiler"));
 }
 
-/// The heuristic's kernel for each of the suite's, every `step`-th from `first` on.
+/// Builds and checks the heuristic's kernels for the suite: every `step`-th kernel, beginning with number `first`.
 void check_suite(const std::string& architecture, std::size_t first, std::size_t step) {
   if (!Nvrtc::available() || !Nvrtc::get().supports(architecture)) GTEST_SKIP() << "no NVRTC for " << architecture;
   static const engine::Experiment suite = engine::load_experiment(data_folder() / "experiments/suite84.yaml");
@@ -196,7 +196,8 @@ void check_suite(const std::string& architecture, std::size_t first, std::size_t
 }
 
 class Suite84 : public ::testing::TestWithParam<const char*> {};
-// A twelfth of each, another for each architecture; the others through --gtest_also_run_disabled_tests.
+// Checks a twelfth of the suite's kernels, a different twelfth for each architecture. The test below, which is disabled
+// by default, checks all of them.
 TEST_P(Suite84, SomeHeuristicsAreMachineCode) {
   const std::string architecture = GetParam();
   check_suite(architecture, std::stoul(architecture.substr(3)) / 10 % 12, 12);

@@ -49,7 +49,7 @@ TEST(Restrict, TheLastThatMatchesCounts) {
   EXPECT_THAT(engine::allowed_options(fork, {both[1], both[0]}), ElementsAre(1));
 }
 
-// Trails of the space, each with what every choice was taken from.
+// Calls `visit` with each trail of the space, and with the forks at which the trail's choices were made.
 using Visit = std::function<void(const Trail&, const std::vector<Fork>&)>;
 void enumerate(const search::PositionPtr& position, std::vector<Fork>& forks, const Visit& visit) {
   if (!position->fork()) return visit(position->trail(), forks);
@@ -244,7 +244,7 @@ TEST(Restrict, EveryFileIsReadAndKeepsTheHeuristic) {
   EXPECT_EQ(engine::default_restrictions(load_target("opencl-cpu")), "none");
 }
 
-// A kernel of a GPU's: the untuned schedule is in the restricted space, which has fewer schedules.
+// The restricted space of a GPU's matmul has fewer schedules, and still contains the untuned one.
 TEST(Restrict, AnExpertsSpaceOfAMatmulKeepsTheHeuristic) {
   const ir::Program loop = engine::load_kernel("matmul", {{"M", 512}, {"N", 3584}, {"K", 3584}}, "here");
   for (const char* name : {"sm_80", "sm_90", "sm_120"}) {

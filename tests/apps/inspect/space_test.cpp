@@ -91,7 +91,7 @@ TEST(Space, SampledTrailsAreDistinctAndCompile) {
   }
   EXPECT_EQ(trails, lines_of(good(with(gelu, {"--sample", "5", "--seed", "2"}))));
   EXPECT_NE(trails, lines_of(good(with(gelu, {"--sample", "5", "--seed", "3"}))));
-  // Of a space that has fewer, all.
+  // A sample cannot be larger than the space.
   const auto exact = nlohmann::json::parse(good(with(gelu, {"--enumerate", "--json"})))["kernels"][0];
   if (const double count = exact["candidates"]; count < 200) {
     EXPECT_LE(lines_of(good(with(gelu, {"--sample", "1000"}))).size(), count);

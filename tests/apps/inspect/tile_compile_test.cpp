@@ -57,7 +57,7 @@ TEST(TileCompile, SaysWhatIsMissing) {
   EXPECT_THROW(compiled(vector_add(), "", "torch"), Error) << "it has no level above loop";
 }
 
-// Beside ours, what NVIDIA's compiler makes of the bytecode.
+// The output of NVIDIA's compiler for the bytecode is shown next to ours.
 TEST(TileCompile, Tileiras) {
   const auto answer = [](const engine::TileSource& source) {
     CompileOptions options;

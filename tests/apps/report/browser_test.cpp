@@ -1,5 +1,5 @@
-// Reports in a browser (headless Chromium): no message on the console, nothing loaded, no horizontal scrolling, no text
-// that is cut off or stands on another.
+// Reports in a browser (headless Chromium): no console messages, no loaded resources, no horizontal scrolling, and no
+// text that is cut off or overlaps other text.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@
 namespace deplo::apps::report {
 namespace {
 
-/// The program in PATH; "": there is none.
+/// Returns the path of Chromium in PATH, or "" if there is none.
 std::string find_chromium() {
   std::istringstream folders(std::getenv("PATH") == nullptr ? "" : std::getenv("PATH"));
   for (std::string folder; std::getline(folders, folder, ':');)
@@ -29,8 +29,9 @@ std::string find_chromium() {
   return "";
 }
 
-// Shows the page in a window of each width, every <details> open, and writes what it finds as JSON into its own body.
-// A label's box is that of its line: glyphs take its middle, so a third of its height is cut off for overlaps.
+// Shows the page in windows of two widths with every <details> open, and writes what it finds as JSON into its own
+// body. A label's box is as high as its line, but the glyphs are in the middle. So the search for overlaps ignores a
+// third of the height.
 constexpr const char* inspector =
     R"(<!DOCTYPE html><body><iframe src="page.html" style="width:1280px;height:900px"></iframe>
 <iframe src="page.html" style="width:390px;height:800px"></iframe><script>

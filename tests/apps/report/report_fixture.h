@@ -1,4 +1,4 @@
-// What the tests of reports share: a small comparison and small stores.
+// Code that the tests of reports share: a small comparison and small stores.
 #pragma once
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 namespace deplo::apps::report {
 
-/// Of two strategies on a space of 144 configurations.
+/// Returns a comparison of two strategies on a space of 144 configurations.
 inline Comparison small_comparison(const measure::TemporaryFolder& folder) {
   std::ofstream csv(folder.file("s.csv"));
   csv << "a,b,<i>&,time (ms)\n";
@@ -32,7 +32,7 @@ inline Comparison small_comparison(const measure::TemporaryFolder& folder) {
 
 inline const std::string hostile = "<script>alert(\"1\")</script> & 'x' \xff\xc3";
 
-/// Trials of a kernel with a hostile name: failures, and as many valid ones, whose times fall with bm.
+/// Fills a store with trials of a kernel, which has a hostile name by default. The times of valid trials fall with bm.
 inline void fill_store(const std::string& file, int failures, int valid, const std::string& name = hostile) {
   using namespace measure;
   Store store = Store::open(file);
@@ -51,7 +51,7 @@ inline void fill_store(const std::string& file, int failures, int valid, const s
   store.append(trials);
 }
 
-/// A baseline of the last kernel.
+/// Adds a library's baseline of the last kernel.
 inline void add_library(const std::string& file, const std::string& library, double us) {
   using namespace measure;
   Store store = Store::open(file);

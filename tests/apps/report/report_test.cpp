@@ -1,4 +1,4 @@
-// Reports: what is read, what is refused, what is written.
+// Reports: what they read, refuse and write.
 #include "apps/report/report.h"
 
 #include <gmock/gmock.h>
@@ -76,7 +76,7 @@ TEST_F(Report, TextIsEscaped) {
   EXPECT_EQ(escape("a<b>&\"\n\x7f"), "a&lt;b&gt;&amp;&quot;  ");
   EXPECT_EQ(escape("µ×\xff\xc3"), "µ×\xef\xbf\xbd\xef\xbf\xbd");
   EXPECT_EQ(escape("\xf0\x9f\x99\x82"), "\xf0\x9f\x99\x82");
-  // What XML refuses as a whole: a surrogate, an overlong '/', more than 17 planes, U+FFFF.
+  // Each of these makes XML invalid as a whole: a surrogate, an overlong '/', a code point above the 17 planes, U+FFFF.
   const std::string none = "\xef\xbf\xbd";
   EXPECT_EQ(escape("\xed\xa0\x80"), none + none + none);
   EXPECT_EQ(escape("\xe0\x80\xaf"), none + none + none);
@@ -94,7 +94,7 @@ TEST_F(Report, TextIsWrapped) {
   EXPECT_THAT(wrap("ab", 1), ElementsAre("a", "b"));
 }
 
-/// All text of the figure, one after the other, without the tips.
+/// Returns all text of the figure, without the tooltips.
 std::string text_of(const Figure& figure) {
   const std::string without = std::regex_replace(figure.body, std::regex("<title>[^<]*</title>"), "");
   return std::regex_replace(without, std::regex("<[^>]*>"), "");
@@ -126,7 +126,7 @@ TEST_F(Report, AComparisonIsTheSameFromItsFile) {
     EXPECT_THAT(page, HasSubstr(part));
 }
 
-// Whatever is done to the file, it is read, or refused in words.
+// Whatever is done to the file, it is either read or refused with a message.
 TEST_F(Report, DamagedComparisonsAreRefused) {
   const std::string json = print_comparison_json(small_comparison(folder_));
   Rng rng(5);
@@ -191,7 +191,8 @@ TEST_F(Report, OfAKernelWithoutStatements) {
   EXPECT_THAT(page_of({file("a.db")}), HasSubstr("expected at least one output, found none"));
 }
 
-/// A store of one kernel: each trial's time as screened, then as confirmed (0: it was not).
+/// Makes a store of one kernel. `times` has each trial's time as screened, and its time as confirmed (0: not
+/// confirmed).
 void fill_stages(const std::string& file, const std::vector<std::pair<double, double>>& times) {
   measure::Store store = measure::Store::open(file);
   const measure::Ids ids = measure::add_context(store);
@@ -205,7 +206,8 @@ void fill_stages(const std::string& file, const std::vector<std::pair<double, do
     }
 }
 
-// The untuned schedule is the first trial: its line goes through that trial's dot, though it was confirmed as slower.
+// The untuned schedule is the first trial. Its line goes through that trial's dot, although it was slower when
+// confirmed.
 TEST_F(Report, PlotsOfTrialsAreOfOneStage) {
   fill_stages(file("a.db"), {{100, 130}, {120, 0}, {50, 80}});
   report({{file("a.db")}, "", {file("out.html"), file("svg"), "", ""}});
@@ -229,7 +231,7 @@ TEST_F(Report, OnlyTimesOfOneStageAreCompared) {
               AllOf(HasSubstr("1.50×"), HasSubstr("<td>confirmed</td>"), Not(HasSubstr("Pale bars:"))));
 }
 
-// As `deplo db best`: what the machine did to a later trial takes nothing from the time before it, another source does.
+// As in `deplo db best`: a later failure of the machine does not discard earlier times; a trial of another source does.
 TEST_F(Report, TheBestIsThatOfTheEvidence) {
   fill_stages(file("a.db"), {{100, 120}, {50, 80}});
   const auto append = [&](Status status, const char* digest) {
@@ -239,7 +241,7 @@ TEST_F(Report, TheBestIsThatOfTheEvidence) {
     trial.digest = digest;
     store.append(trial);
   };
-  append(Status::worker_lost, "d41d8cd98f00b204e9800998ecf8427e");  // as some_trial()
+  append(Status::worker_lost, "d41d8cd98f00b204e9800998ecf8427e");  // the digest that some_trial() sets
   EXPECT_THAT(page_of({file("a.db")}), HasSubstr("The best schedule: 80 µs confirmed on the full grid, 50 µs as"));
   append(Status::ok, "another");
   EXPECT_THAT(page_of({file("a.db")}), HasSubstr("The best schedule: 120 µs confirmed on the full grid, 100 µs as"));
@@ -268,7 +270,7 @@ TEST_F(Report, SharesOfFewTrialsHaveACaution) {
   EXPECT_THAT(page_of({file("enough.db")}), AllOf(HasSubstr("share of the variance"), Not(HasSubstr("Caution"))));
 }
 
-// Each costs its row; the best is the next one.
+// A damaged row is left out. If it was the best, the next one is the best.
 TEST_F(Report, DamagedRowsAreNamed) {
   fill_store(file("a.db"), 2, 20, "k");
   fill_store(file("a.db"), 0, 10, "other");
@@ -302,8 +304,8 @@ TEST_F(Report, AStoreOfDamagedRowsOnly) {
   EXPECT_THAT(page_of({file("a.db")}), AllOf(HasSubstr("not shown: 3 "), HasSubstr("No schedule has a valid time.")));
 }
 
-// Kernels are read one at a time, and of their trials neither messages nor samples are kept: 40,000 trials in a store
-// of 90 MB fit into 100 MB, of which the program takes 40.
+// Kernels are read one at a time, and their trials are kept without messages and samples. So 40,000 trials in a store
+// of 90 MB fit in 100 MB, of which the program itself takes 40.
 TEST_F(Report, ALargeStoreFitsIntoLittleMemory) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer takes terabytes of address space";
@@ -347,7 +349,7 @@ TEST_F(Report, OfAStoreThatIsBeingWritten) {
   EXPECT_THAT(page_of({file("a.db")}), HasSubstr("<td>21</td>"));
 }
 
-// As a user tunes: the schedule is read by the rules, and the plots are files of their own.
+// A store as a user tunes it: the rules can read its schedules, and the plots can be written as separate files.
 TEST_F(Report, OfARealRun) {
   const std::string experiment =
       deplo::testing::write_file(folder_.path(), "x.yaml",
@@ -367,7 +369,7 @@ TEST_F(Report, OfARealRun) {
   EXPECT_THAT(ran.out, HasSubstr(fmt::format(": {} plots", files)));
 }
 
-// Twice the same bytes; also where names are hostile.
+// Two runs write the same bytes, even if names are hostile.
 TEST_F(Report, PngAndPdf) {
   fill_store(file("a.db"), 2, 20, "k");
   fill_store(file("a.db"), 2, 20, hostile + "\xed\xa0\x80\xef\xbf\xbf\x01");
@@ -380,7 +382,7 @@ TEST_F(Report, PngAndPdf) {
   const std::string png = read_file(file("png1/k-distribution.png"));
   ASSERT_GT(png.size(), 24u);
   EXPECT_EQ(png.substr(1, 3), "PNG");
-  // The header's width, big-endian (RFC 2083, 11.2.1): 360 pixels, each three times.
+  // The header's width is big-endian (RFC 2083, 11.2.1): 360 pixels, enlarged three times.
   EXPECT_EQ(static_cast<unsigned char>(png[18]) * 256 + static_cast<unsigned char>(png[19]), 1080);
   const std::string pdf = read_file(file("pdf1/k-distribution.pdf"));
   EXPECT_THAT(pdf, AllOf(HasSubstr("%PDF-1."), HasSubstr("%%EOF"), HasSubstr("/MediaBox [ 0 0 270 ")));

@@ -26,7 +26,7 @@ struct Attention {
   const char* dtype;
 
   double products() const { return 2.0 * heads * queries * keys * width; }
-  /// Of two batches. A mask hides the third query from all keys.
+  /// Returns the code of two batches. The masks `hides` and `adds` hide all keys from the third query.
   std::string code() const {
     std::string text = fmt::format("q = torch.randn(2, {}, {}, {})\n", heads, queries, width);
     for (const char* name : {"k", "v"})
@@ -57,7 +57,7 @@ T one_of(Rng& rng, const std::array<T, n>& choices) {
   return choices[rng.below(n)];
 }
 
-/// With at most so many products of two numbers, and at most so long.
+/// Draws a call with at most `most_products` products of two numbers, and at most `longest` queries and keys.
 Attention draw(Rng& rng, double most_products, int longest) {
   using Heads = std::pair<int, int>;
   constexpr std::array heads_and_groups = {Heads{1, 1}, Heads{3, 1},  Heads{8, 1},  Heads{8, 4},
@@ -79,7 +79,7 @@ Attention draw(Rng& rng, double most_products, int longest) {
   }
 }
 
-/// As one kernel, or in so many parts of its keys.
+/// Checks the call as one kernel, or with its keys split into this many parts.
 void expect_right(const Attention& attention, int parts = 1) {
   const std::string code = attention.code();
   const Ran ran = run_program({"deplo", "run", "--json", "--attention", "fused", "--key-parts", std::to_string(parts),
@@ -95,7 +95,7 @@ TEST(AttentionGrid, Calls) {
   for (int i = 0; i < 8; ++i) expect_right(draw(rng, 1 << 24, 512));
 }
 
-// Rows of the mask begin at any element of 16 bits.
+// With an odd number of keys, rows of the f16 mask begin at odd elements.
 TEST(AttentionGrid, OddRowsOfF16) { expect_right({32, 1, 129, 33, 24, Mask::adds, "f16"}); }
 
 TEST(AttentionGrid, LongSequences) {
@@ -110,12 +110,12 @@ TEST(AttentionGrid, LongSequences) {
 TEST(AttentionGrid, KeysInParts) {
   expect_right({8, 4, 1, 513, 64, Mask::none, "f32"}, 2);
   expect_right({32, 8, 1, 4096, 128, Mask::none, "bf16"}, 7);
-  expect_right({3, 1, 7, 129, 24, Mask::causal, "f16"}, 3);  // all but the first part are masked whole
+  expect_right({3, 1, 7, 129, 24, Mask::causal, "f16"}, 3);  // all parts but the first are masked entirely
   expect_right({1, 1, 33, 129, 80, Mask::hides, "f32"}, 2);
   expect_right({8, 1, 7, 33, 16, Mask::adds, "bf16"}, 7);
 }
 
-// Ten minutes: --gtest_also_run_disabled_tests --gtest_filter=AttentionGrid.DISABLED_ManyCalls
+// Takes ten minutes: --gtest_also_run_disabled_tests --gtest_filter=AttentionGrid.DISABLED_ManyCalls
 TEST(AttentionGrid, DISABLED_ManyCalls) {
   Rng rng(2);
   for (int i = 0; i < 250; ++i) {

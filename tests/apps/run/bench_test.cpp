@@ -1,4 +1,4 @@
-// `deplo run --bench`, as a user runs it. No time is asserted.
+// `deplo run --bench`, as a user runs it. No test expects a certain time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -44,14 +44,14 @@ TEST(Bench, AMatmulBesideOnednnAndARowOfItsOwnForTheRest) {
   EXPECT_EQ(report["with_baseline"]["kernels"], compared);
 }
 
-// The gate against times that cannot be has the same bound: no time is below 0.9 of it.
+// The check for impossible times uses the same bound: it rejects times below 0.9 of the bound.
 TEST(Bench, ATimeIsBesideTheBoundOfTheWork) {
   const Json kernel = bench({"-c", "torch.randn(256, 256) @ torch.randn(256, 256)"})["kernels"][0];
   EXPECT_GT(kernel["bound_us"], 0);
   EXPECT_LT(0.9 * kernel["bound_us"].get<double>(), kernel["microseconds"].get<double>());
 }
 
-// Off a terminal too a row is told as it comes; Ctrl-C prints what there is.
+// Each row is reported as soon as it is timed, also without a terminal. Ctrl-C prints the table of these rows.
 TEST(Bench, ARowAsItComesAndATableOfThoseThatCame) {
   const measure::TemporaryFolder folder;
   std::string yaml = "kernels:\n";
@@ -68,7 +68,7 @@ TEST(Bench, ARowAsItComesAndATableOfThoseThatCame) {
   EXPECT_THAT(ran.out, HasSubstr(" of 8 kernels were timed\n"));
 }
 
-// As a sticky error of a GPU does: the process of a row ends, and the next one is timed in another.
+// A worker that dies, as after a sticky error of a GPU, loses one row. The next row is timed in a new process.
 TEST(Bench, AProcessThatDiesLosesOneRow) {
   const measure::TemporaryFolder folder;
   const std::string store = folder.file("s.db");
@@ -86,14 +86,16 @@ TEST(Bench, AProcessThatDiesLosesOneRow) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     if (kills == 3 || !std::filesystem::exists(store) || rows("true") == before) continue;
     before = rows("true");
-    std::this_thread::sleep_for(std::chrono::milliseconds(30 * kills));  // into what a row begins with, and beyond
+    // the second and third kill come later in a row's work
+    std::this_thread::sleep_for(std::chrono::milliseconds(30 * kills));
     for (const pid_t worker : workers_of(bench)) kills += kill(worker, SIGSEGV) == 0 ? 1 : 0;
   }
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(kills, 3);
   const std::int64_t lost = rows("status <> 'ok'");
   EXPECT_EQ(WEXITSTATUS(status), lost == 0 ? 0 : 1);
-  // While LLVM compiles, its handler removes what it has not finished, and a signal that is sent ends nothing.
+  // While LLVM compiles, its signal handler removes unfinished files, and a signal that is sent does not end the
+  // process.
   EXPECT_EQ(rows("status = 'illegal_access' OR message LIKE '%unable to rename temporary%'"), lost)
       << "a fault of the host while a kernel runs on it";
   EXPECT_LE(lost, kills);
@@ -121,10 +123,11 @@ TEST(Bench, ModulesInFilesNameTheFunctionOfTheirInputs) {
   ASSERT_EQ(one["kernels"].size(), 1U);
   EXPECT_EQ(one["kernels"][0]["kernel"], "relu");
   for (const char* command : {"compile", "space"})
-    EXPECT_THAT(run_program({"deplo", command, "--file", file, "--init", "sizes", "--inputs", "my_inputs"}).err, IsEmpty());
+    EXPECT_THAT(run_program({"deplo", command, "--file", file, "--init", "sizes", "--inputs", "my_inputs"}).err,
+                IsEmpty());
 }
 
-// What is timed is stored, and what other programs measured stands beside it.
+// Times are stored. Times of other programs that are in the store are shown next to them.
 TEST(Bench, AStoreGetsTheTimesAndGivesEarlierOnes) {
   const measure::TemporaryFolder folder;
   const std::string store = folder.file("s.db");
@@ -143,7 +146,7 @@ TEST(Bench, AStoreGetsTheTimesAndGivesEarlierOnes) {
   EXPECT_EQ(database.integer("SELECT count(*) FROM run WHERE searcher = 'bench'"), 1);
   EXPECT_EQ(database.integer("SELECT count(*) FROM ceiling"), 1);
 
-  // as PyTorch would, without "pthread-"
+  // the device's name as PyTorch reports it, without "pthread-"
   measure::sqlite::Statement name(database, "SELECT substr(name, 9) FROM device");
   ASSERT_TRUE(name.step());
   const std::string device = name.text(0);
@@ -261,14 +264,14 @@ TEST(Bench, IsRunWithBenchToo) {
   }
   EXPECT_EQ(run_program({"deplo", "run", "--bench", "--help"}).out, run_program({"deplo", "bench", "--help"}).out);
   EXPECT_EQ(run_program({"deplo", "run", "--help", "--bench"}).out, run_program({"deplo", "bench", "--help"}).out);
-  // A value of a flag is no flag.
+  // A flag's value is not taken as a flag.
   EXPECT_THAT(run_program({"deplo", "run", "-c", "--bench"}).err, HasSubstr("-c:1:3: "));
   EXPECT_THAT(run_program({"deplo", "run", "--outputs", "--bench", "-c", "torch.rand"}).err, HasSubstr("-c:1:"));
   EXPECT_THAT(run_program({"deplo", "run", "--ab", "a", "--bench", "-c", "torch.rand"}).err,
               HasSubstr("found '--ab', a flag of bench"));
 }
 
-// The table on a report made by hand.
+// The table of a report with made-up times.
 TEST(Bench, TheTable) {
   apps::BenchReport report{"a device", "opencl-cpu", "", "", "v2", 2, {}};
   apps::BenchKernel kernel;

@@ -1,4 +1,4 @@
-// `deplo check --cuda`: kernels that others might write, and a broken copy of each.
+// `deplo check --cuda` on kernels as users might write them, and on a broken copy of each.
 #include "apps/run/cuda_check.h"
 
 #include <gmock/gmock.h>
@@ -45,7 +45,7 @@ class CudaCheck : public ::testing::Test {
   void SetUp() override {
     if (!measure::cuda::Nvrtc::available()) GTEST_SKIP() << "no NVRTC: CUDA kernels are not compiled";
   }
-  /// The finding in the file with one place changed.
+  /// Returns the finding for the file after occurrence number `which` of `from` was replaced by `to`.
   static std::string broken(const std::string& name, const std::string& from, const std::string& to, int which = 0) {
     CudaCheckOptions options = options_of(name);
     std::string text = read_file(options.file);
@@ -108,7 +108,7 @@ TEST_F(CudaCheck, WrongArguments) {
   EXPECT_THAT(refusal([](auto& o) { o.file = "nowhere.cu"; }), HasSubstr("nowhere.cu"));
 }
 
-// A fault that no order of the threads shows: the values are compared with an expression's.
+// An error that does not depend on the order of the threads: the comparison with an expression's values finds it.
 TEST_F(CudaCheck, ComparesWithAReference) {
   CudaCheckOptions options = options_of("matmul");
   options.runs = 2;

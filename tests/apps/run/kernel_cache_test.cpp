@@ -1,4 +1,4 @@
-// Compiled kernels that lie damaged on disk: every command compiles them again, and leaves nothing temporary behind.
+// Compiled kernels that are damaged on disk: every command compiles them again, and leaves no temporary files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,8 @@ class KernelCache : public ::testing::Test {
       if (entry.is_regular_file()) all.push_back(entry.path());
     return all;
   }
-  /// Cuts every file that any run has left, but for stores and what is ours.
+  /// Truncates every file that a run has left, except stores and experiments, to the fraction `part` of its size.
+  /// Returns the number of these files.
   std::size_t truncate(double part) const {
     std::size_t count = 0;
     for (const fs::path& file : files()) {

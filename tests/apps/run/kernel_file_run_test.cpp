@@ -1,4 +1,4 @@
-// Users' own kernel files where our own kernels are: run, bench, compile, check, packs.
+// Users' own kernel files in the commands that also take our own kernels: run, bench, compile, check, packs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::json;
 
-/// y = 2 x + 1 of 256 elements, in place in z, with blocks of BLOCK threads that make WORK elements each.
+/// y = f x + 1 and z = z + 1 for 256 elements, with blocks of BLOCK threads that each compute WORK elements.
 constexpr const char* opencl =
     "__kernel void twice(const float f, __global const float* x, __global float* y, __global float* z) {\n"
     "  for (int w = 0; w < WORK; ++w) {\n"
@@ -65,14 +65,14 @@ class KernelFileRun : public ::testing::Test {
     EXPECT_EQ(ran.code, 0) << ran.err << ran.out;
     return ran.out.empty() ? Json() : Json::parse(ran.out);
   }
-  /// What is said of a mistake.
+  /// Returns the error message, which must be one line.
   std::string fault(const std::string& command, const std::vector<std::string>& more) const {
     const Ran ran = deplo(command, more);
     EXPECT_EQ(ran.code, 1) << ran.out;
     EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1) << ran.err;
     return ran.err;
   }
-  /// Of one configuration, which is not the default of the whole space.
+  /// Tunes one configuration, which is not the default of the whole space.
   void tune() const {
     change("twice.yaml", "[16, 32, 64], Default: 32", "[16]");
     change("twice.yaml", "[1, 2, 4]", "[2]");
@@ -105,7 +105,8 @@ TEST_F(KernelFileRun, RunsOnceAndIsChecked) {
   EXPECT_THAT(wrong.out, HasSubstr("WRONG at [")) << wrong.err;
 }
 
-// Of trials with several references the last ones are exported; of several texts one must be named.
+// If trials have several references, those of the last reference are exported. If a kernel has several source texts,
+// the user must name one.
 TEST_F(KernelFileRun, ExportsWhatWasMeasuredLast) {
   tune();
   change("twice.yaml", "2 * x + 1", "1 + 2 * x");
@@ -181,7 +182,7 @@ TEST_F(KernelFileRun, ExpressionsReadInitialContents) {
   EXPECT_THAT(fault("run", {}), HasSubstr("expected an input of the kernel, found 'y'")) << "nothing is in it";
 }
 
-// An archive of NumPy sets the arguments of its arrays' names.
+// A NumPy archive sets the arguments that have the names of its arrays.
 TEST_F(KernelFileRun, InputsMayBeAnArchive) {
   const std::filesystem::path data = data_folder() / "tests/data/kernel_files/types.npz";
   write("sum.cl",
@@ -203,7 +204,7 @@ TEST_F(KernelFileRun, InputsMayBeAnArchive) {
               HasSubstr("types.npz: expected an array 'a', found "));
 }
 
-// Standard output is one document, whatever a kernel prints.
+// Standard output is one JSON document, whatever a kernel prints.
 TEST_F(KernelFileRun, PrintedTextIsNoPartOfTheDocument) {
   change("twice.cl", "y[i] = f", "if (i == 0) printf(\"hello\\n\");\n    y[i] = f");
   EXPECT_THAT(json("run", {"--no-measure"})["printed"].get<std::string>(), HasSubstr("hello\n"));
@@ -229,7 +230,7 @@ TEST_F(KernelFileRun, FollowsStoresAndPacks) {
   const Ran packed = deplo("compile", {"--tuned", pack, "--require-tuned"});
   EXPECT_EQ(packed.out.substr(packed.out.find('\n')), compiled.out.substr(compiled.out.find('\n'))) << packed.err;
 
-  // Only for this text, these arguments and this device.
+  // The configuration is used only for this text, these arguments and this device.
   change("twice.cl", "z[i] += 1", "z[i] = z[i] + 1");
   EXPECT_THAT(deplo("compile", {"--tuned", pack}).out,
               AllOf(HasSubstr("// configuration: default, by "),
@@ -252,7 +253,7 @@ TEST_F(KernelFileRun, FollowsStoresAndPacks) {
               HasSubstr("tuned on another device, not on this one"));
 }
 
-// Of a store with several spaces of one kernel, the best configuration that is in this one.
+// If a store has several spaces of one kernel, the best configuration that is in the given space is used.
 TEST_F(KernelFileRun, FollowsWhatIsInTheSpace) {
   tune();
   const auto only = [&](const std::string& blocks) {
@@ -269,7 +270,7 @@ TEST_F(KernelFileRun, FollowsWhatIsInTheSpace) {
   }
 }
 
-// All commands then take the same configuration, and say so.
+// If the defaults are not legal, all commands use the same legal configuration instead, and say so.
 TEST_F(KernelFileRun, DefaultsThatAreNotLegalAreReplaced) {
   change("twice.yaml", "[1, 2, 4]}", "[1, 2, 4], Default: 4}");
   change("twice.yaml", "Conditions: [BLOCK * WORK <= 64]", "Conditions: [\"BLOCK / 2 * WORK <= 32 && WORK > 0\"]");
@@ -285,7 +286,7 @@ TEST_F(KernelFileRun, DefaultsThatAreNotLegalAreReplaced) {
   EXPECT_EQ(json("space")["notes"].size(), 2u);
   const Ran tuned = deplo("tune", {"--trials", "1", "--time", "0", "--in-process", "--store", file("s.db")});
   EXPECT_THAT(tuned.err, HasSubstr("twice: " + note));
-  // So does a configuration that is named in part.
+  // The same holds if --configuration names only some of the parameters.
   const Json part = json("run", {"--no-measure", "--configuration", "WORK=2"})["kernels"][0];
   EXPECT_EQ(part["trail"], "BLOCK=32 WORK=2");
   EXPECT_EQ(part["note"], "");
@@ -313,7 +314,7 @@ TEST_F(KernelFileRun, MistakesAreOneLine) {
   const Ran crash = deplo("run");
   EXPECT_EQ(crash.code, 1);
   EXPECT_THAT(crash.err, HasSubstr("kernel twice: "));
-#ifdef __SANITIZE_ADDRESS__  // it ends the worker itself
+#ifdef __SANITIZE_ADDRESS__  // AddressSanitizer ends the worker itself
   EXPECT_THAT(crash.err, HasSubstr("the worker ended with code 1"));
 #else
   EXPECT_THAT(crash.err, HasSubstr("Segmentation fault"));
@@ -358,7 +359,7 @@ TEST_F(KernelFileCheck, PrintedTextIsNoPartOfTheDocument) {
   EXPECT_EQ(json("run", {"--device", "ptx:sm_90a"})["printed"], "hello 1\n");
 }
 
-// Arrays of __constant__ variables, and kernels in namespaces.
+// Arguments may be __constant__ variables, and kernels may be in namespaces.
 TEST_F(KernelFileCheck, SetsConstantsAndFindsKernelsInNamespaces) {
   const std::string constants = "__constant__ float table[256];\n__constant__ int unused = 3;\n";
   std::string text = cuda;
@@ -385,7 +386,7 @@ TEST_F(KernelFileCheck, SetsConstantsAndFindsKernelsInNamespaces) {
   EXPECT_THAT(deplo("check", {}).err + deplo("check", {}).out,
               HasSubstr("expected a __constant__ variable 'v' of 1024 bytes, found none"));
 
-  // A kernel that is no template, too.
+  // The same for a kernel that is not a template.
   text.replace(text.find("template <int WORK_>\n"), 21, "");
   while (text.find("WORK_") != std::string::npos) text.replace(text.find("WORK_"), 5, "WORK");
   write("twice.cu", constants + "namespace a {\n" + text + "}\n");
@@ -395,7 +396,7 @@ TEST_F(KernelFileCheck, SetsConstantsAndFindsKernelsInNamespaces) {
   EXPECT_EQ(deplo("check", {"--all", "--runs", "1"}).code, 0) << deplo("check", {"--runs", "1"}).out;
 }
 
-// As in Kernel Tuner's convolution: the array is a __constant__ variable, and a parameter that the kernel does not use.
+// As in Kernel Tuner's convolution, the array is both a __constant__ variable and a parameter that the kernel ignores.
 TEST_F(KernelFileCheck, SetsConstantMemoryOfKernelTuner) {
   std::string text = cuda;
   text.replace(text.find("x[i]"), 4, "table[i]");
@@ -413,7 +414,7 @@ TEST_F(KernelFileCheck, SetsConstantMemoryOfKernelTuner) {
   EXPECT_EQ(only.code, 0) << only.out << only.err;
 }
 
-// Kernels of other projects include what their host code needs.
+// Kernels of other projects include headers that their host code needs.
 TEST_F(KernelFileCheck, HeadersOfTheHostHaveNothingForDeviceCode) {
   std::string lines;
   for (const char* name : {"assert.h", "cassert", "cfloat",   "climits", "cmath",          "cstddef", "cstdint",

@@ -1,4 +1,4 @@
-// Packs through the command line: on the device that measured them, and on another one.
+// Packs through the command line: on the device that measured them, and on another device.
 #include "measure/store/pack.h"
 
 #include <fmt/format.h>
@@ -45,13 +45,13 @@ class PackRun : public ::testing::Test {
     flags.insert(flags.begin(), {"run", "-c", packed, "--device", "interpreter", "--tuned", pack, "--json"});
     return deplo(flags);
   }
-  /// The only kernel of a run.
+  /// Returns the only kernel of a run's report.
   Json kernel(const std::string& pack, const std::vector<std::string>& flags = {}) const {
     const Ran ran = run(pack, flags);
     EXPECT_EQ(ran.code, 0) << ran.err;
     return Json::parse(ran.out)["kernels"][0];
   }
-  /// A valid trial of the store: the `place`th of the fastest, from 0 on; -1: the slowest.
+  /// Returns the trail of the store's fastest valid trial, or of the slowest one if `place` is negative.
   std::string trail(int place) const {
     measure::sqlite::Database database(file("s.db"));
     measure::sqlite::Statement row(
@@ -139,7 +139,7 @@ TEST_F(PackRun, RequiresASchedulePerKernelBeforeItTimesAny) {
   EXPECT_EQ(missing.code, 1) << missing.out;
   EXPECT_THAT(missing.err, HasSubstr("--require-tuned: a kernel has no schedule that was measured"));
   EXPECT_FALSE(std::filesystem::exists(file("cache/deplo/tuned.db"))) << "the other kernel was not timed";
-  // A schedule that is the heuristic's own needs no timing.
+  // A schedule that is equal to the heuristic's needs no timing.
   const Json untuned = Json::parse(deplo({"run", "-c", packed, "--device", "interpreter", "--json"}).out)["kernels"][0];
   const Json same = kernel(write(from_elsewhere(untuned["trail"])), {"--require-tuned"});
   EXPECT_EQ(same["schedule"], "foreign");

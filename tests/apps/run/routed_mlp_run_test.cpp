@@ -42,7 +42,7 @@ TEST(RoutedMlpRun, FewTokensAndAllExpertsAreRight) {
   expect_right(tests::dense_mlp({.tokens = 7, .experts = 8, .top = 2, .hidden = 33, .inner = 17}), ir::DType::f16);
 }
 
-// As a user runs it; an index that is out of range is found by the reference, in one line.
+// As a user runs it. The reference finds an index that is out of range, and the message is one line.
 TEST(RoutedMlpRun, ThroughTheCommandLine) {
   const std::string code = tests::sorted_mlp({.tokens = 7, .experts = 3, .top = 1});
   const testing::Ran right = testing::run_program({"deplo", "run", "--device", "interpreter", "-c", code});

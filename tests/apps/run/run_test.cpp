@@ -58,7 +58,7 @@ TEST(Run, AgreesWithTheReferenceOnEveryDevice) {
     }
 }
 
-// The shape of a Qwen block in small: odd lengths, grouped heads, biases or norms of q and k.
+// A small block with the features of Qwen blocks: odd lengths, grouped heads, biases or norms of q and k.
 TEST(Run, BlocksOfASmallModel) {
   const measure::TemporaryFolder folder;
   const auto expect_right = [&](const char* kind, const char* seq) {
@@ -84,7 +84,7 @@ TEST(Run, ExportedPrograms) {
   EXPECT_GE(report["kernels"].size(), 9u);
 }
 
-// Weights of 4 and 8 bits: what Pt2 compares with PyTorch's values is compared with here.
+// Weights of 4 and 8 bits. The reference here is the one that the tests of Pt2 compare with PyTorch's values.
 TEST(Run, PackedWeights) {
   for (const char* name : {"packed", "packed_core_aten"})
     for (const char* device : {"opencl", "interpreter"}) {
@@ -126,7 +126,7 @@ TEST(Run, AGraphAsAWhole) {
     EXPECT_TRUE(report["right"]) << "as the kernels one by one";
     EXPECT_EQ(report["outputs"].size(), 1U);
   }
-  // The interpreter's time is a count of statements: that of all is the sum.
+  // The interpreter's time is a count of statements, so the time of the whole graph is the sum.
   const Json counted = run_json({"--whole", "-c", attention, "--device", "interpreter"});
   double sum = 0;
   for (const Json& kernel : counted["kernels"]) sum += double(kernel["microseconds"]);
@@ -136,13 +136,13 @@ TEST(Run, AGraphAsAWhole) {
                "bench: expected one of its flags, found '--whole', a flag of run");
 }
 
-// What one run writes another reads.
+// One run can read the outputs of another.
 TEST(Run, OutputsAreWritten) {
   const measure::TemporaryFolder folder;
   run_json({"-c", "x = torch.randn(3, 5); (x * 2, x.sum())", "--outputs", folder.file("new/out")});
   const std::string file = folder.file("new/out/0.npy"), scalar = folder.file("new/out/1.npy");
   const std::string inputs = write_file(folder.path(), "inputs.yaml", "y: " + file + "\ns: " + scalar + "\n");
-  // 0 only where both are what they were.
+  // The result is 0 only if both inputs are the outputs of the first run.
   const Json again = run_json({"-c", "y = torch.randn(3, 5); s = torch.randn(()); y.sum() / 2 - s", "--inputs", inputs,
                                "--outputs", folder.file("again")});
   EXPECT_TRUE(again["right"]);
@@ -156,7 +156,7 @@ TEST(Run, OutputsAreWritten) {
   expect_error({"-c", "torch.randn(5)", "--outputs", file}, 2, "--outputs: expected a folder");
 }
 
-// The archive is the only file that is written, and is read as the inputs of another run by its names.
+// The archive is the only file that is written. Another run can read its arrays as inputs by their names.
 TEST(Run, OutputsInOneArchive) {
   const measure::TemporaryFolder folder;
   const std::string archive = folder.file("out.npz");
@@ -217,7 +217,7 @@ TEST(Run, SchedulesOfTheStore) {
   expect_error({"-c", code, "--tuned", folder.file("none.db")}, 1, "--tuned: expected the store of an earlier");
 }
 
-/// A store with the kernels of an expression.
+/// Makes a store with tuned kernels of an expression.
 std::string tuned_store(const measure::TemporaryFolder& folder, const std::string& code, const char* device) {
   const std::string experiment = write_file(
       folder.path(), "tuned.yaml",
@@ -240,7 +240,7 @@ TEST(Run, RequireTunedRunsMeasuredSchedulesOnly) {
   EXPECT_EQ(run(with({"-c", code, "--whole"})).code, 0);
   EXPECT_EQ(run(with({"-c", code, "--bench", "--time", "0"})).code, 0);
   EXPECT_EQ(run(with({"-c", code, "--bench", "--time", "0", "--store", folder.file("new.db")})).code, 0);
-  // Every kernel that is missing is named, with its nearest entry, and nothing is run, timed or written.
+  // The error names every missing kernel with its nearest entry, and nothing is run, timed or written.
   const std::string other = "x = torch.randn(8, 19); F.softmax(x, dim=-1) @ torch.randn(19, 10)";
   for (const std::vector<std::string>& more : {std::vector<std::string>{},
                                                {"--whole"},
@@ -267,7 +267,7 @@ TEST(Run, RequireTunedRunsMeasuredSchedulesOnly) {
                                   folder.file("home") + "/deplo/tuned.db'"));
 }
 
-// The same for any inputs, which the seed draws.
+// A fingerprint does not depend on the inputs, which the seed draws.
 TEST(Run, FingerprintsAreThoseOfTheOrder) {
   const auto flags = [](const char* seed) {
     return std::vector<std::string>{
@@ -294,7 +294,7 @@ TEST(Run, NoMeasureHasNoTimes) {
   expect_error({"--no-measure", "--bench", "-c", attention}, 1, "found '--no-measure', a flag of run");
 }
 
-// What is tuned is what runs: both have the kernels that the target's name gives.
+// `tune` and `run` have the same kernels, because both derive them from the target's name.
 TEST(Run, SchedulesOfKeysInParts) {
   const measure::TemporaryFolder folder;
   const std::string code = "q = torch.randn(1, 16); k = torch.randn(4099, 16); F.scaled_dot_product_attention(q, k, k)";

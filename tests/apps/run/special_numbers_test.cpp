@@ -15,7 +15,7 @@
 namespace deplo::apps {
 namespace {
 
-/// Runs the kernel by the heuristic's schedule for the target, whatever the device is.
+/// Runs the kernel with the heuristic's schedule for the target, whatever the device is.
 void launch(measure::Device& device, const Target& target, const ir::Program& loop, ir::Memory& memory) {
   rules::Lowering lowering(loop, target);
   while (lowering.fork()) lowering.choose(0);
@@ -38,7 +38,7 @@ TEST(SpecialNumbers, AreAsInPyTorchOnTheDevice) {
   if (measure::opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
   const auto device = measure::open_device("opencl");
   constexpr std::array targets = {"opencl-cpu", "opencl-cpu-avx2", "opencl-gpu"};
-  constexpr std::size_t maxima = 6;  // the first cases, on every target; the others on one each, which saves time
+  constexpr std::size_t maxima = 6;  // these first cases run on every target; to save time, each other case runs on one
   const std::vector<tests::TorchCase>& cases = tests::special_cases();
   for (std::size_t i = 0; i < cases.size(); ++i) {
     for (std::size_t t = 0; t < targets.size(); ++t) {

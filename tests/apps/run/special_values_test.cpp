@@ -1,6 +1,6 @@
 // Random expressions over special numbers (zeros of either sign, subnormals, infinities, NaN, the greatest and the
-// least of each type) and adversarial shapes, against values that PyTorch computed in the same types
-// (tests/data/special_values/write.py): what PyTorch gives is never called wrong, and what kernels give is right.
+// least number of each type) and adversarial shapes. PyTorch computed the expected values in the same types
+// (tests/data/special_values/write.py). The check must accept PyTorch's values, and kernels must be right.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ using nlohmann::json;
 
 struct SpecialCase {
   std::string code;
-  ir::DType dtype;  // of the inputs
+  ir::DType dtype;  // type of the inputs
   std::map<std::string, tests::TensorValues> inputs;
   tests::TensorValues output;
   ir::DType floats() const { return dtype == ir::DType::i32 ? ir::DType::f32 : dtype; }
@@ -44,7 +44,7 @@ tests::TensorValues parse_tensor(const json& j) {
   return tensor;
 }
 
-/// As values() of write.py.
+/// Draws an input's values as values() of write.py does.
 tests::TensorValues draw_input(const json& input, const json& palettes) {
   tests::TensorValues tensor;
   tensor.shape = input.at("shape").get<ir::Shape>();
@@ -155,7 +155,7 @@ TEST_F(SpecialValues, TheInterpreterIsRight) {
     if (elements(c) < 5000) expect_right("interpreter", c);
 }
 
-// A kernel takes half a second to build: those with many elements, and some of the others.
+// Building a kernel takes half a second, so only cases with many elements and every eighth case run.
 class SpecialKernels : public SpecialValues, public ::testing::WithParamInterface<std::size_t> {};
 TEST_P(SpecialKernels, AreRight) {
   std::size_t drawn = 0;

@@ -1,4 +1,4 @@
-// Tile programs as a user runs, tunes and compiles them: their kernels against the tile interpreter.
+// Tile programs as a user runs, tunes and compiles them: their kernels are compared with the tile interpreter.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -150,7 +150,7 @@ TEST_F(SharedTilePrograms, LayerNorm) {
   }
 }
 
-/// A file of NumPy's, of any type.
+/// Returns the bytes of a NumPy file of the type `type`.
 template <class T>
 std::string npy(const std::string& type, const std::string& shape, const std::vector<T>& values) {
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", type, shape);
@@ -189,7 +189,7 @@ TEST_F(TileProgram, TakesArraysFromFiles) {
     const std::vector<float> c = measure::read_npy(outputs + "/c.npy", {ir::DType::f32, {128}});
     for (std::size_t i = 0; i < c.size(); ++i) EXPECT_EQ(c[i], static_cast<float>(i) + 0.5F) << device;
   }
-  // Of 16 bits, and whole numbers: two of these for each row.
+  // An array of f16 and an array of integers. Two integers choose the same row.
   std::vector<std::uint16_t> x(25 * 16);
   std::vector<std::int32_t> id(21);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = ir::float16_bits(static_cast<float>(i), ir::DType::f16);
@@ -202,7 +202,7 @@ TEST_F(TileProgram, TakesArraysFromFiles) {
   run_json(gather, {"--outputs", folder_.file("out")});
   const std::vector<float> y = measure::read_npy(folder_.file("out/y.npy"), {ir::DType::f32, {21, 16}});
   for (std::size_t i = 0; i < 21; ++i) EXPECT_EQ(y[i * 16 + 3], static_cast<float>((24 - i) / 2 * 16 + 3)) << i;
-  // What is measured with is of the files, too.
+  // The benchmark takes its arrays from the files, too.
   EXPECT_EQ(deplo("run", flags_of(gather), {"--bench", "--time", "0.1", "--in-process"}).code, 0);
 }
 
@@ -216,7 +216,7 @@ TEST_F(TileProgram, DrawsArraysAsInputsSay) {
                {"--inputs", file("other.yaml", "d: constant(2)\n")});
 }
 
-// An array that is read and written is itself again in the file.
+// The output of an array that is read and written is called Y_out, but its file has the array's own name.
 TEST_F(TileProgram, WritesTheArraysThatItHas) {
   const Case saxpy{examples + "saxpy.tile", {"X=f32[128,256]", "Y=f32[128,256]", "2", "128", "256"}, "1"};
   const Json report = run_json(saxpy, {"--outputs", folder_.file("out")});
@@ -251,7 +251,7 @@ TEST_F(TileProgram, AnExpressionIsAReference) {
                {"--reference", "a", "--device", "interpreter"});
 }
 
-// The interpreter rounds the weights of an attention to f16, as the program says; our kernels do not on CPUs.
+// The interpreter rounds the weights of an attention to f16, as the program says. Our kernels on CPUs do not.
 TEST_F(TileProgram, RoundingOnTheWayIsNoMistake) {
   const Case attention{own + "attention_with_lse.tileirbc",
                        {"q=f16[100,16]", "k=f16[77,16]", "v=f16[77,16]", "out=f16[100,16]", "lse=f32[100]", "0.25"},
@@ -265,7 +265,7 @@ TEST(RoundingOfTilePrograms, IsThatOfTheProgramAlone) {
   const std::vector<double> values{1, -2, 0.5};
   EXPECT_EQ(rounding_of(values, values, ir::DType::f32), (std::vector<double>{0, 0, 0}));
   EXPECT_EQ(rounding_of(values, values, ir::DType::f16), (std::vector<double>{0x1p-10, 0x1p-9, 0x1p-11}));
-  // One of three is off by 0.03: the root mean square is 0.03 / sqrt(3).
+  // One of three values is off by 0.03, so the root mean square of the errors is 0.03 / sqrt(3).
   const std::vector<double> most = rounding_of(values, {1, -2, 0.53}, ir::DType::f32);
   for (const double value : most) EXPECT_NEAR(value, 5 * std::sqrt(2.0 / 3) * 0.03, 1e-12);
   const double infinite = std::numeric_limits<double>::infinity();
@@ -297,7 +297,7 @@ kernels:
   - {{name: own, kernel: matmul, symbols: {{M: 64, N: 64, K: 64}}}}
 )yaml",
                                                       own, examples));
-  file("a.npy", npy("<f4", "(40, 72)", std::vector<float>(40 * 72, 0.25F)));  // NumPy has no bf16
+  file("a.npy", npy("<f4", "(40, 72)", std::vector<float>(40 * 72, 0.25F)));  // NumPy has no bf16, so the file has f32
   const Ran tuned = run_program({"deplo", "tune", "--config", yaml, "--store", store, "--quiet", "--json"});
   ASSERT_EQ(tuned.code, 0) << tuned.err;
   const Json summary = Json::parse(tuned.out);
@@ -345,9 +345,9 @@ TEST_F(TileProgram, MistakesHaveOneClearLine) {
   const auto of_file = [&](const std::string& bytes) { return with([&](Case& c) { c.file = file("x.tile", bytes); }); };
   expect_error(of_file(""), "x.tile:1:1: expected module, entry or global, found the end of the text");
   std::string newer = read_file(own + "scale_13.3.tileirbc");
-  newer[9] = 9;  // 13.9
+  newer[9] = 9;  // version 13.9
   expect_error(of_file(newer), "found 13.9, which adds multimem_load_reduce_view_tko, ");
-  // Files of arrays.
+  // Arguments that are files of arrays.
   const auto of_array = [&](const std::string& bytes) {
     return with([&](Case& c) { c.arguments[1] = "b=" + file("b.npy", bytes); });
   };
@@ -357,7 +357,7 @@ TEST_F(TileProgram, MistakesHaveOneClearLine) {
   expect_error(of_array(npy<float>("<f4", "(128,)", std::vector<float>(100))), "b.npy: expected 512 more bytes");
   expect_error(with([](Case& c) { c.arguments[1] = "b=nowhere.npy"; }),
                "nowhere.npy: expected a .npy file, found none");
-  // What has no kernels, and what does not go together.
+  // Options that tile programs do not have, and options that cannot be combined.
   expect_error(add_, "--dtype cannot be combined with --tile, which names its own types", {"--dtype", "f16"});
   expect_error(add_, "--code cannot be combined with --tile", {"-c", "torch.randn(3)"});
   expect_error(add_, "--whole on the interpreter requires --as-kernels", {"--device", "interpreter", "--whole"});

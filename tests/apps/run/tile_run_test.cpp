@@ -1,4 +1,4 @@
-// `deplo run --tile`: what its flags take, and what it says of them.
+// `deplo run --tile`: the values that its flags take, and the errors for other values.
 #include "apps/run/tile_run.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ TileRunOptions vector_add() {
   return options;
 }
 
-/// An array of 300 f16 as an address, an extent and a stride.
+/// A program whose arrays of 300 f16 are passed as an address, an extent and a stride.
 TileRunOptions scale() {
   TileRunOptions options;
   options.source.file = root + "/experiments/tile/exported/scale_13.3.tileirbc";

@@ -19,8 +19,8 @@ ir::Fill fill_of(const json& fill) {
   return engine::parse_fill(text + ")", "errors.json");
 }
 
-// The inputs come from another generator, so the errors differ: four times PyTorch's are allowed. So are sixteen
-// roundings, for the sums of up to 256 equal terms that are not split.
+// The inputs are not those of PyTorch, because the generators differ. So four times PyTorch's error is allowed, and
+// sixteen roundings more for sums of up to 256 equal terms, which are not split.
 TEST(TorchErrorsRun, LongSumsAndNormsAreAsAccurateAsPyTorch) {
   constexpr double roundings = 0x1p-20;
   const json cases =

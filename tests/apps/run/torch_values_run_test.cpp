@@ -1,4 +1,5 @@
-// Every operation through `deplo run` on PoCL: the kernels against the reference, which tests/ir compares with PyTorch.
+// Every operation through `deplo run` on PoCL. Kernels are compared with the reference, which tests/ir compares with
+// PyTorch.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +12,7 @@
 namespace deplo::apps {
 namespace {
 
-// The first case of each operation: a kernel takes half a second to build.
+// Returns the first case of each operation only, because building a kernel takes half a second.
 std::vector<std::string> one_case_per_operation() {
   std::set<std::string> seen;
   std::vector<std::string> result;
@@ -37,7 +38,7 @@ TEST(TorchValuesRun, EveryOperationIsRightOnTheDevice) {
   }
 }
 
-// The same with floats of 16 bits: each fourth case of the list, in one of the two types.
+// The same with floats of 16 bits: every fourth case of the list, in one of the two types.
 TEST(TorchValuesRun, OperationsOfSixteenBitsAreRightOnTheDevice) {
   const std::vector<std::string> cases = one_case_per_operation();
   Progress quiet(stderr, true);
@@ -51,7 +52,7 @@ TEST(TorchValuesRun, OperationsOfSixteenBitsAreRightOnTheDevice) {
   }
 }
 
-// The roundings of results in between add up. They are allowed for, and not by much more than they come to.
+// Roundings of intermediate results add up. The tolerance allows for them, and is not much larger than they are.
 TEST(TorchValuesRun, RoundingsOfALongChainAreNoError) {
   std::string code = "x = torch.randn(512, 256)\n";
   for (int layer = 0; layer < 5; ++layer) code += "x = x + F.gelu(nn.Linear(256, 256)(x))\n";

@@ -31,7 +31,7 @@ double deviation(const ir::Numbers& v) {
   return std::sqrt(sum / static_cast<double>(v.size()));
 }
 
-// 20,000 numbers: the mean errs by 0.7 % of the deviation; ten times that is allowed.
+// The mean of 20,000 numbers has a standard error of 0.7 % of the deviation. Ten times that is allowed.
 TEST(SourceValues, Distributions) {
   const auto normal = draw(Draw::normal, 3, 2);
   EXPECT_NEAR(mean(normal), 3, 0.14);
@@ -128,8 +128,9 @@ TEST(RunTable, HasEachKernelOfManyLaunchesOnce) {
   for (std::size_t i = 2; i < 200; ++i) r.kernels.push_back(r.kernels[1]);
   for (int i = 0; i < 100; ++i) r.graph_trail += (i == 0 ? "" : " ") + std::string("fusion.merge_x=0");
   const std::string text = print_table(r, 0);
-  EXPECT_EQ(std::ranges::count(text.substr(0, text.find("output")), '\n'), 5) << text;  // titles, two, total, empty
-  EXPECT_THAT(text, HasSubstr("199  2686"));                                            // launches of b, their sum
+  // titles, two kernels, the total, an empty line
+  EXPECT_EQ(std::ranges::count(text.substr(0, text.find("output")), '\n'), 5) << text;
+  EXPECT_THAT(text, HasSubstr("199  2686"));  // 199 launches of b, and their total time
   EXPECT_THAT(text, HasSubstr("200  2699"));
   EXPECT_THAT(text, HasSubstr("100 decisions (--json has them)"));
   EXPECT_THAT(print_json(r), HasSubstr("fusion.merge_x=0 fusion.merge_x=0"));
