@@ -20,7 +20,7 @@ TEST(Aim, IsOneObjectiveAfterTheOther) {
   EXPECT_EQ(searches_of({}), 1u);
 }
 
-// Also where the front is bent so that no weighted sum prefers its middle.
+// A compromise lies between the ends even if the front is bent so that no weighted sum prefers its middle.
 TEST(Aim, ACompromiseLiesBetweenTheEnds) {
   const measure::Objectives two = named({"time", "code_size"});
   const std::vector<std::vector<double>> front = {{10, 9000}, {62, 5800}, {110, 1000}};

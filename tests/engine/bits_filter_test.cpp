@@ -1,4 +1,4 @@
-// Which schedules a search leaves out because of their bits.
+// Schedules that a search leaves out because their results have other bits.
 #include "engine/tune/bits_filter.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ const ir::Program& matmul() {
   return loop;
 }
 
-/// seed 0: the heuristic's.
+/// Compiles a random schedule; seed 0 gives the heuristic's schedule.
 Compiled schedule(std::uint64_t seed, const Target& target) {
   rules::Lowering lowering(matmul(), target);
   Rng rng(seed);
@@ -33,7 +33,7 @@ struct Counts {
   int atomic = 0, equal = 0, others = 0;
 };
 
-/// Of random schedules of the target, against the first whose order is known.
+/// Compares random schedules of the target with the first one whose order of additions is known.
 void check_schedules(const Target& target, Counts& counts) {
   std::uint64_t first = 1;
   while (!ir::order_dependence(schedule(first, target).code.kernel).empty()) ++first;
@@ -53,7 +53,7 @@ void check_schedules(const Target& target, Counts& counts) {
   }
 }
 
-// On a GPU many schedules add atomically; on a CPU many have one order.
+// On a GPU many schedules add atomically. On a CPU many schedules have the same order of additions.
 TEST(BitsFilter, LeavesOutWhatItIsAskedTo) {
   Counts counts;
   for (const char* target : {"sm_90", "opencl-cpu-avx2"}) check_schedules(load_target(target), counts);

@@ -1,4 +1,4 @@
-// The strategy that gpu_check finds faults with, on the kernels that it does so with.
+// The strategy `cover`, with which gpu_check finds errors, on the kernels that gpu_check uses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ namespace {
 const std::filesystem::path root = DEPLO_SOURCE_DIR;
 using Values = std::set<std::string>;
 
-/// "rule.knob=value"; the name of a buffer or an axis in place of a knob says nothing.
+/// Returns "rule.knob=value". If the knob is named after a buffer or an axis, `*` replaces the name.
 std::string named(const std::string& knob, const Value& value) {
   const std::string rule = knob.substr(0, knob.find('.'));
   const auto& knobs = rules::find_rule(rule)->knobs;
@@ -29,7 +29,7 @@ std::string named(const std::string& knob, const Value& value) {
   return (known ? knob : rule + ".*") + "=" + deplo::print(value);
 }
 
-/// Of every option that random paths meet.
+/// Returns all options that random paths meet.
 Values met(const KernelSpace& space, Rng& rng) {
   Values values;
   for (int i = 0; i < 100; ++i)

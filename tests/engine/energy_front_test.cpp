@@ -15,7 +15,7 @@ namespace {
 
 using measure::worker::Reply;
 
-/// What a source takes: the faster of two schedules mostly takes more energy.
+/// Time and energy of a source. The faster of two schedules usually takes more energy.
 struct Taken {
   double us = 0, mj = 0;
 };
@@ -78,7 +78,7 @@ TEST(EnergyFront, IsThatOfAllThatWasMeasured) {
     EXPECT_LT(front.trials[i - 1].timing.median_us, trial.timing.median_us);
     EXPECT_GT(front.trials[i - 1].timing.energy_mj, trial.timing.energy_mj * (1 + measure::energy_tie));
   }
-  // No trial at all beats one of the front by more than noise.
+  // No trial beats a trial of the front by more than noise.
   const auto trials =
       store.valid_trials(1, store.add_device(runner.info()), measure::default_tolerance, kernel.objectives);
   EXPECT_GE(trials.size(), 100U);

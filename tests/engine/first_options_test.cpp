@@ -1,5 +1,5 @@
-// Which first options lose is read from trials: a knob whose other value is faster is named with its loss, and no
-// other.
+// first_options() finds in the trials which first options lose time: it names a knob with its loss if another value is
+// faster, and names no other knob.
 #include "engine/learn/first_options.h"
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ class FirstOptions : public ::testing::Test {
   }
   Trail heuristic(std::int64_t rows) const { return rules::heuristic(loop(rows), measure::target_of(info_)).trail(); }
 
-  /// Random schedules and the heuristic's, with the times that `time` says.
+  /// Adds trials of the heuristic's schedule and of random schedules, with the times that `time` returns.
   void add(const std::string& name, std::int64_t rows, const std::function<double(const Trail&)>& time) {
     auto store = measure::Store::open(path());
     ids_.kernel = store.add_kernel({name, print(loop(rows))});
@@ -77,7 +77,7 @@ TEST_F(FirstOptions, WhereAllSchedulesAreEqualNoneLoses) {
 }
 
 TEST_F(FirstOptions, TheOneThatLosesIsNamedWithItsLoss) {
-  // For each knob in turn: schedules with the heuristic's value take 1.5 times as long.
+  // For each knob in turn, schedules with the heuristic's value take 1.5 times as long.
   const std::vector<FirstOption> even = [&] {
     add("even", 64, [](const Trail&) { return 10.0; });
     return first_options(path());

@@ -1,4 +1,4 @@
-// The front half: the kernels that users' graphs become.
+// The front end: the kernels that users' graphs become.
 #include "engine/source/graph.h"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ ir::Module lower(const std::string& code, const Passes& passes = {}) {
   return lower_to_module(read_graph({Expression{code, "-c"}}), passes);
 }
 
-// Up to names, what a person wrote by hand in configs/kernels.
+// Expects that the code becomes the kernel that is written by hand in configs/kernels, up to names.
 void expect_kernel(const std::string& kernel, const ir::Symbols& symbols, const std::string& code) {
   const ir::Module module = lower(code);
   ASSERT_EQ(module.kernels.size(), 1u) << kernel;
@@ -123,11 +123,11 @@ TEST(SharedFacts, Suite84HasEveryKernelOfTheTable) {
     if (row.op == "matmul") {
       EXPECT_NEAR(gflop, row.gflop, 0.0006);
     }
-    // An addition for each element of the result.
+    // A matmul_add has one more addition for each element of the result.
     if (row.op == "matmul_add") {
       EXPECT_NEAR(gflop, row.gflop, 0.0006 + 2e-3 * row.gflop);
     }
-    // The table counts a causal attention's scores that no query sees.
+    // The table also counts those scores of a causal attention that no query sees.
     EXPECT_GE(gflop, row.gflop * (row.name.starts_with("sdpa") ? 0.5 : 1) - 0.0006);
   }
 }

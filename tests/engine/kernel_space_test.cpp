@@ -26,7 +26,7 @@ ir::Program matmul() {
       "    c[a0, a1] = acc0\n");
 }
 
-// More paths than there are places for kept positions: every one is as the rules make it.
+// There are more paths than the space has places for kept positions. Every position must be as the rules make it.
 TEST(KernelSpace, KeptPositionsAreThoseOfTheRules) {
   const Target target = load_target("sm_90");
   const KernelSpace space(matmul(), target);
@@ -35,7 +35,7 @@ TEST(KernelSpace, KeptPositionsAreThoseOfTheRules) {
   for (int path = 0; path < 700; ++path) {
     search::PositionPtr position = space.root();
     rules::Lowering lowering(matmul(), target);
-    const bool compares = path % 10 == 0;  // else only walks
+    const bool compares = path % 10 == 0;  // the other paths are only walked
     for (; position->fork(); ++positions) {
       const std::size_t option = rng.below(position->fork()->options.size());
       if (compares) {

@@ -1,4 +1,4 @@
-// What is stored of a candidate and when, and what a later run makes of it: with a bench that answers as it is told.
+// What is stored for a candidate and when, and how a later run uses it. The runner answers as the test tells it.
 #include "engine/tune/measurer.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ namespace {
 
 using measure::worker::Reply;
 
-/// Fails as told, else takes 5 µs, and 2 mJ if the task asks for energies; remembers what it was asked.
+/// Fails as the test tells it. Otherwise takes 5 µs, and 2 mJ if the task asks for energies. Records what it was asked.
 class ToldRunner final : public measure::worker::Runner {
  public:
   const measure::DeviceInfo& info() const override { return info_; }
@@ -49,7 +49,7 @@ class ToldRunner final : public measure::worker::Runner {
   std::deque<Status> failures;
   std::function<void()> before_reply;
   std::vector<std::string> prepared, screened;
-  std::vector<double> efforts;  // of the screened
+  std::vector<double> efforts;  // one for each entry of `screened`
 
  private:
   Reply right() const {
@@ -70,7 +70,7 @@ class ToldRunner final : public measure::worker::Runner {
 
 class Measuring : public ::testing::Test {
  protected:
-  /// A measurer of a run that begins now.
+  /// Begins a run and returns its measurer.
   Measurer start(bool retry_failed = false) {
     session_.retry_failed = retry_failed;
     begin_run();
@@ -159,7 +159,8 @@ TEST_F(Measuring, AFailureOfTheMachineIsTriedAgainTwice) {
   EXPECT_EQ(bench_.screened.size(), 3U);
 }
 
-// Less effort is another protocol: it answers for itself, full effort for both, and none of it is a best.
+// A trial with less effort has its own protocol. It answers only requests for this effort, while a trial with full
+// effort answers both, and it never counts as the best.
 TEST_F(Measuring, LessEffortIsNoAnswerToAFullQuestion) {
   const search::Candidate quick(candidate_, 0.25);
   EXPECT_FALSE(start().screen(quick, 1e9).known);
@@ -179,7 +180,7 @@ TEST_F(Measuring, LessEffortIsNoAnswerToAFullQuestion) {
 
 using ::testing::ElementsAre;
 
-// The times of both compare: the energy is no part of the protocol.
+// Times with and without energies can be compared, because the energy is not part of the protocol.
 TEST_F(Measuring, ATimeWithoutAnEnergyIsMeasuredAgainWhereTheEnergyCounts) {
   start().screen(candidate_, 1e9);
   EXPECT_TRUE(start().screen(candidate_, 1e9).known);
@@ -205,7 +206,7 @@ TEST_F(Measuring, AConfirmationWithoutEnergiesLeavesTheFrontAsItWas) {
   EXPECT_EQ(count("trial WHERE stage = 'confirm'"), 2);
 }
 
-// Another tuner of the store, which times only, has it at the same time.
+// Another tuner of the same store, which measures only times, measures the candidate meanwhile.
 TEST_F(Measuring, AnotherTunersTimeWithoutAnEnergyIsNoAnswer) {
   Measurer measurer = start_with_energy(), other = start();
   other.screen(candidate_, 1e9);

@@ -21,7 +21,7 @@ void add_tensor(ir::Module& module, Kind kind, const std::string& name, std::int
   module.tensors.push_back({kind, name, {ir::DType::f32, {elements}}, {}, "", {}});
 }
 
-// A kernel of which only the buffers matter here.
+// Adds a kernel of which only the buffers matter here.
 void add_kernel(ir::Module& module, const std::vector<std::string>& reads, const std::string& result,
                 const std::vector<std::string>& other_results = {}) {
   ir::Program kernel;
@@ -36,7 +36,7 @@ void add_kernel(ir::Module& module, const std::vector<std::string>& reads, const
   module.kernels.push_back(std::move(kernel));
 }
 
-// t0 → t1 → … → t(n-1), each of the same size.
+// Returns the chain t0 → t1 → … → t(n-1), whose tensors have the same size.
 ir::Module chain(int length) {
   ir::Module module;
   add_tensor(module, Kind::input, "x", 100);
@@ -141,13 +141,13 @@ ir::Module random_module(Rng& rng) {
   return module;
 }
 
-// Runs the kernels on slots that remember whose value they hold: whatever is read must still be there.
+// Runs the kernels on slots that remember which tensor they hold: whatever is read must still be there.
 void expect_values_survive(const ir::Module& module, const Plan& plan) {
   std::vector<std::string> holds(plan.slots.size());
   for (const ir::Tensor& tensor : module.tensors)
     if (tensor.kind != Kind::computed) holds[plan.placement.at(tensor.name).buffer] = tensor.name;
   for (const ir::Program& kernel : module.kernels) {
-    for (const ir::Buffer& buffer : kernel.buffers)  // written while others are read
+    for (const ir::Buffer& buffer : kernel.buffers)  // outputs are written while other buffers are read
       if (buffer.role == ir::Role::output) holds[plan.placement.at(buffer.name).buffer] = buffer.name;
     for (const ir::Buffer& buffer : kernel.buffers)
       EXPECT_EQ(holds[plan.placement.at(buffer.name).buffer], buffer.name);
@@ -174,7 +174,7 @@ TEST(Plan, NothingAliveIsOverwritten) {
   }
 }
 
-// A projection and its attention, of so many tokens.
+// Returns a projection and its attention, for this many tokens.
 ir::Module attention(int tokens, const char* form) {
   const std::string text = fmt::format(
       "h = nn.Linear(64, 192)(torch.randn(1, {0}, 64)).reshape(1, {0}, 3, 4, 16).permute(2, 0, 3, 1, 4)\n"
@@ -185,7 +185,7 @@ ir::Module attention(int tokens, const char* form) {
   return lower_to_module(read_graph({Expression{text, "-c"}}), passes);
 }
 
-// Beside inputs, parameters and outputs.
+// Returns the bytes of all buffers except those of inputs, parameters and outputs.
 double intermediate_bytes(const ir::Module& module) {
   double bytes = plan_buffers(module).bytes();
   for (const ir::Tensor& tensor : module.tensors)
@@ -194,7 +194,7 @@ double intermediate_bytes(const ir::Module& module) {
   return bytes;
 }
 
-// The projection lies in memory, the scores do not.
+// The projection is in memory, the scores are not.
 TEST(Plan, AttentionInOneKernelTakesMemoryInProportionToItsLength) {
   for (const int tokens : {512, 1024, 2048}) {
     const double one = intermediate_bytes(attention(tokens, "fused"));

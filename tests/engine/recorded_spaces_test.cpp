@@ -1,4 +1,4 @@
-// experiments/results/recorded_spaces.db.gz, which docs/comparing.md and experiments/results/recorded_spaces.md
+// Checks experiments/results/recorded_spaces.db.gz, which docs/comparing.md and experiments/results/recorded_spaces.md
 // describe.
 #include <gtest/gtest.h>
 

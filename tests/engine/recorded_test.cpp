@@ -1,4 +1,4 @@
-// Spaces of stores, as other tools get them.
+// Spaces of stores in the form that other tools get.
 #include "engine/learn/recorded.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 class ProblemSize : public ::testing::Test {
  protected:
-  /// Of the only space of a store that knows its kernel by this text.
+  /// Returns the problem size of the only space of a store that has this text for its kernel.
   std::string of(const std::string& text) {
     const std::string path = folder_.file(std::to_string(++stores_) + ".db");
     {

@@ -1,4 +1,4 @@
-// A random search of one kernel on a runner that a test has scripted.
+// A random search of one kernel on a runner that a test scripts.
 #pragma once
 #include "engine/tune/board.h"
 #include "engine/tune/tune_kernel.h"
@@ -7,7 +7,7 @@
 
 namespace deplo::engine {
 
-/// With as much time as it takes.
+/// Searches without a time limit.
 inline Row search_alone(const KernelCase& kernel, measure::worker::Runner& runner, measure::Store& store, int trials) {
   Session session{runner, store, load_target("opencl-cpu-avx2"), {}};
   session.device_id = store.add_device(runner.info());

@@ -9,8 +9,7 @@
 namespace deplo::engine {
 namespace {
 
-/// Trials that a kernel of `count` rows makes until a second gains less, if each takes `seconds` and gains as `slope`
-/// says.
+/// A kernel that stands for `count` rows. A trial takes `seconds`, and n trials gain slope * log(1 + n / 4).
 struct Kernel {
   double count = 1, seconds = 1, slope = 0.1;
 };
@@ -28,7 +27,7 @@ int trials_until(const Kernel& kernel, double least_gain, const Expectation& exp
   return trials;
 }
 
-/// One pass over the kernels, as the tuner makes it: the trials of each.
+/// Makes one pass over the kernels, as the tuner does. Returns the number of trials of each kernel.
 std::vector<int> pass(const std::vector<Kernel>& kernels, double seconds) {
   std::vector<Prospect> prospects;
   for (const Kernel& kernel : kernels) prospects.push_back({.count = kernel.count});
@@ -87,12 +86,12 @@ TEST(Shares, NothingIsExpectedAboveTheCeilings) {
   EXPECT_GT(gain_per_second(kernel, expectation), 0);
   kernel.room = 0;
   EXPECT_EQ(gain_per_second(kernel, expectation), 0);
-  kernel.room = -1;  // faster than what was thought the least
+  kernel.room = -1;  // faster than the time that was thought to be the least
   EXPECT_EQ(gain_per_second(kernel, expectation), 0);
 }
 
-// Whatever the kernels are, they stop, and one of them goes on as long as there is time: else a run would turn around
-// with nothing done.
+// Whatever the kernels are, each of them stops, and one of them continues as long as there is time. Otherwise a run
+// could make passes that do nothing.
 TEST(Shares, TheFirstOneIsAlwaysWorthItsTime) {
   for (const double seconds : {0.1, 10.0, 1e6}) {
     const std::vector<Prospect> kernels = {

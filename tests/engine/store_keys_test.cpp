@@ -1,4 +1,4 @@
-// What of a store is compared: never the guesses of less effort, whoever reads it.
+// What is compared in a store: never the guesses of trials with less effort, whoever reads the store.
 #include "engine/learn/store_keys.h"
 
 #include <gmock/gmock.h>
@@ -21,8 +21,8 @@ using ::testing::ThrowsMessage;
 
 ir::Program matmul(std::int64_t rows) { return load_kernel("matmul", {{"M", rows}, {"N", 48}, {"K", 32}}, "test"); }
 
-/// "whole" was screened in full, its first schedules with less effort before; of "guessed" there are only such guesses;
-/// of "broken" nothing was valid.
+/// Kernel "whole" was screened with full effort and with less effort. "guessed" was screened only with less effort, so
+/// its times are guesses. "broken" has no valid trials.
 class Guesses : public ::testing::Test {
  protected:
   Guesses() {

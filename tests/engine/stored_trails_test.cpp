@@ -1,4 +1,4 @@
-// Trails that stores of every version have replay after a rule is added, wherever in the pipeline it comes.
+// Trails in stores of every version can be replayed after a rule is added, wherever in the pipeline it comes.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -18,13 +18,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The trails of a kernel on a device, each under today's pipeline and under every one with the new rule.
+/// Replays the trails of a kernel on a device, each with today's pipeline and with every pipeline that has a new rule.
 void replay(const StoreKey& key, measure::Store& store, int& trails) {
   const ir::Program loop = parse_kernel(key.text, {}, key.name);
   const Target target = measure::target_of(key.info);
   for (const measure::KnownTrial& known : store.known_trials(key.kernel, key.device, key.protocol)) {
     const Trail trail = parse_trail(known.trial.trail);
-    if (trail[0].knob == "made.up") continue;  // failures, written by hand
+    if (trail[0].knob == "made.up") continue;  // failures that were written by hand
     const auto today = rules::follow(loop, target, trail, rules::TrailIs::whole);
     ASSERT_TRUE(today.ok()) << known.trial.trail << ": " << today.failure().message;
     ++trails;
@@ -41,7 +41,7 @@ TEST(StoredTrails, OutliveANewRule) {
   for (const char* name : {"store_v1.sqlite", "store_v2.sqlite", "store_v3.sqlite", "store_v4.sqlite",
                            "store_v5.sqlite", "store_v6.sqlite"}) {
     const measure::TemporaryFolder folder;
-    const std::string file = folder.file(name);  // a copy: reading it brings it to today's version
+    const std::string file = folder.file(name);  // a copy, because opening it migrates it to today's version
     fs::copy_file(fs::path(DEPLO_SOURCE_DIR) / "tests" / "fixtures" / name, file);
     measure::Store store = measure::Store::open(file);
     int trails = 0;

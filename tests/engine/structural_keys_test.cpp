@@ -1,4 +1,4 @@
-// Kernels of real models in disguise: keys must see through it, and through nothing else.
+// Kernels of real models in disguise: a disguise must not change the keys, and everything else must.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ std::set<std::string> words(const std::string& text) {
   return result;
 }
 
-// Names that the statement or one inside it gives a value to.
+// Returns the names to which the statement, or one inside it, gives a value.
 std::set<std::string> defines(const ir::Stmt& stmt) {
   std::set<std::string> result;
   ir::for_each({stmt}, [&](const ir::Stmt& s) {
@@ -93,7 +93,7 @@ class Disguise {
     }
   }
 
-  // All of it inside a loop that turns once, and every output with a dimension for it.
+  // Puts the program into a loop with one iteration, and gives every output a dimension for this loop.
   void add_unit_axis(ir::Program& program) {
     for (ir::Buffer& buffer : program.buffers) {
       if (buffer.role != ir::Role::output) continue;
@@ -115,7 +115,7 @@ class Disguise {
     }
   }
 
-  // By the text: every word that is a name becomes another.
+  // Renames in the text: every word that is a name becomes another name.
   ir::Program rename(const ir::Program& program) {
     std::set<std::string> names;
     for (const ir::Buffer& buffer : program.buffers) names.insert(buffer.name);
@@ -157,7 +157,7 @@ TEST(StructuralKeys, SeeThroughNamesOrderCommutedArgumentsAndUnitAxes) {
   }
 }
 
-// The canonical program is run, with the buffers where it says they are.
+// Runs the canonical program, with the buffers in the order that ir::canonical() returns.
 TEST(StructuralKeys, TheCanonicalProgramComputesTheSame) {
   std::size_t compared = 0;
   for (const ir::Program& kernel : corpus()) {
@@ -183,7 +183,7 @@ TEST(StructuralKeys, TheCanonicalProgramComputesTheSame) {
   EXPECT_GE(compared, 10u);
 }
 
-// Extents, dtypes, strides, layouts and classes of operations are told apart.
+// Keys must differ for other extents, dtypes, strides, layouts and classes of operations.
 TEST(StructuralKeys, DifferWhereKernelsDo) {
   const std::string base = print(load_kernel("rmsnorm", {{"M", 7}, {"D", 129}}, "test"));
   const auto with = [&](const std::string& from, const std::string& to) {
@@ -204,7 +204,8 @@ TEST(StructuralKeys, DifferWhereKernelsDo) {
   }
 }
 
-// Extents, operations, strides and dtypes of small kernels, each once: how many have a key of their own.
+// Makes small kernels with all combinations of extents, operations, strides and dtypes. Returns the number of their
+// keys.
 std::size_t distinct_keys(std::size_t count) {
   const char* const operations[] = {"add", "multiply", "maximum", "minimum", "divide", "power"};
   const char* const types[] = {"f32", "f16", "bf16"};

@@ -1,4 +1,4 @@
-// Ties: which of several schedules that are as fast as each other a tuning run stores.
+// Ties: which of several equally fast schedules a tuning run stores.
 #include "engine/tune/ties.h"
 
 #include <gmock/gmock.h>
@@ -70,10 +70,10 @@ class TiedRuns : public ::testing::Test {
  protected:
   struct Result {
     Row row;
-    std::string stored;  // the trail
+    std::string stored;  // the trail of the best trial in the store
     std::int64_t changes = 0;
   };
-  /// A run that takes these times, into a store of its own.
+  /// Runs a search with the script's times and a store of its own.
   Result tune(const ScriptedRunner::Script& script) {
     ScriptedRunner runner(script);
     const std::string file = folder_.file(std::to_string(runs_++) + ".db");
@@ -96,7 +96,7 @@ class TiedRuns : public ::testing::Test {
   int runs_ = 0;
 };
 
-/// Noise of up to 0.2 %, another for each run.
+/// Returns a factor of noise, up to 1.002, which differs between runs.
 double noise(const std::string& source, std::uint64_t run) {
   return 1 + 0.002 * Rng(std::hash<std::string>{}(source) ^ (run * 0x9e3779b97f4a7c15)).uniform();
 }
@@ -109,7 +109,7 @@ TEST_F(TiedRuns, TheHeuristicWinsWhereNothingIsFaster) {
   }
 }
 
-// Sixty schedules are as fast as each other and faster than the heuristic's: more than are confirmed.
+// Sixty schedules are equally fast, and faster than the heuristic's. That is more schedules than are confirmed.
 TEST_F(TiedRuns, EveryRunStoresTheSame) {
   const std::string slow = heuristic_source();
   std::string first;

@@ -1,4 +1,4 @@
-// Looking schedules up: what is run is what was measured, or says that it is not.
+// Looking schedules up: what runs is what was measured, or the result says that it is not.
 #include "engine/compile/tuned.h"
 
 #include <fmt/format.h>
@@ -54,7 +54,7 @@ class Tuned : public ::testing::Test {
  protected:
   Target target_ = load_target("opencl-cpu");
 
-  // As a tuning run leaves it, with the last option of each fork for the winner.
+  // Adds a winner to the store, as a tuning run does: the last option of each fork. Returns its trail.
   std::string add(const ir::Program& loop, const std::string& on = "this", const std::string& digest = "") {
     const KernelSpace space(loop, target_);
     search::PositionPtr at = space.root();
@@ -83,7 +83,7 @@ class Tuned : public ::testing::Test {
   measure::TemporaryFolder folder_;
 };
 
-// Under other names and with the buffers in another order: the source is the measured one, byte for byte.
+// The kernel has other names and another order of buffers, but the source is the measured one, byte for byte.
 TEST_F(Tuned, RunsTheSourceThatWasMeasured) {
   const ir::Program measured = ir::parse(difference);
   const std::string trail = add(measured);
@@ -98,7 +98,7 @@ TEST_F(Tuned, RunsTheSourceThatWasMeasured) {
   EXPECT_EQ(found.note, "");
 }
 
-// What is run in place of the kernel computes what the kernel does.
+// Expects that what runs in place of the kernel computes the same results.
 void expect_same_results(const ir::Program& kernel, const Schedule& schedule) {
   Rng rng(3);
   ir::Memory expected, found;
@@ -156,7 +156,7 @@ TEST_F(Tuned, AnotherDevicesTimesDoNotCount) {
 
 class RequireTuned : public Tuned {
  protected:
-  /// What is said of these kernels; "" where all are tuned.
+  /// Returns the error message for these kernels, or "" if all are tuned.
   std::string missing(const std::vector<ir::Program>& kernels, const std::string& on = "this",
                       double tolerance = measure::default_tolerance) {
     TunedCache cache(file(), device(on), target_, false, tolerance);
@@ -197,7 +197,7 @@ TEST_F(RequireTuned, SaysHowTheNearestEntryDiffers) {
   EXPECT_THAT(missing({ir::parse(difference)}),
               HasSubstr("the nearest entry is difference: it was measured on other, not on this"));
   EXPECT_THAT(missing({with("64", "128")}), HasSubstr("not (128, 48), (128, 48), (128, 48); it was measured on other"));
-  // This device's entry with other sizes differs in as much as the other device's with these.
+  // An entry of this device with other sizes counts as near as an entry of another device with these sizes.
   add(ir::parse(replaced(replaced(difference, "64", "4096"), "difference", "far")));
   EXPECT_THAT(missing({ir::parse(difference)}), HasSubstr("the nearest entry is far: its sizes are (4096, 48)"));
   add(ir::parse(replaced(replaced(difference, "64", "256"), "difference", "near")));
@@ -234,7 +234,7 @@ TEST_F(RequireTuned, TimesOfALaxerCheckDoNotCount) {
   EXPECT_THAT(missing({ir::parse(difference)}, "this", 1e-9), HasSubstr("checked with a larger tolerance"));
 }
 
-// Bytes of the file change: the answer is the measured source, the heuristic's or one line that says what is wrong.
+// Whatever bytes of the file change, the answer is the measured source, the heuristic's source or one line of error.
 TEST_F(Tuned, DamagedStoresNeverGiveAnotherSource) {
   add(ir::parse(difference));
   add(ir::parse(replaced(replaced(difference, "64", "4096"), "difference", "far")));

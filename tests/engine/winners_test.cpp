@@ -1,4 +1,4 @@
-// Schedules that won for other kernels of a run, in another kernel's space.
+// Schedules that won for other kernels of a run are replayed in another kernel's space.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

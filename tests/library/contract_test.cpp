@@ -1,6 +1,6 @@
-// What Program says is how the caller's tensors lie: random graphs, compiled through the library, their tensors laid
-// and launched by what it says alone (examples/library/opencl_runtime.cpp), against the reference in double of the same
-// text.
+// Checks that a Program describes the caller's tensors correctly. Random graphs are compiled through the library. Their
+// tensors are laid out and launched only by what the Program says (examples/library/opencl_runtime.cpp). The results
+// are compared with the reference, which computes the same text in double.
 #include <deplo/deplo.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -42,7 +42,8 @@ bool same(ir::DType graph, deplo::DType program) {
                                                    : ir::DType::boolean);
 }
 
-/// "": the tensor is the graph's node, in the order of dimensions that it says.
+/// Returns "" if the tensor is the graph's node with its dimensions in the order that the tensor states, otherwise the
+/// error.
 std::string misplaced(const deplo::Tensor& tensor, const ir::torch::Node& node) {
   Shape shape = node.type.shape;
   if (tensor.permutation.empty() != tensor.of.empty()) return tensor.name + ": a permutation of nothing";
@@ -67,7 +68,7 @@ std::string difference(const std::vector<float>& found, const std::vector<double
   return "";
 }
 
-/// What is wrong with the program of this text, as a caller finds it; "": nothing.
+/// Returns what a caller finds wrong with the program of this text, or "" if nothing is wrong.
 std::string fault_of(const std::string& text) {
   const ir::torch::Graph graph = ir::torch::parse_expression(text);
   auto sources = random_sources(text);
@@ -101,7 +102,7 @@ std::string fault_of(const std::string& text) {
   return "";
 }
 
-/// The same, where it throws too. Texts that PyTorch would refuse have no fault.
+/// Like fault_of(), but also returns messages of exceptions. Texts that PyTorch would refuse have no fault.
 std::string fault(const std::string& text) {
   try {
     return fault_of(text);
@@ -137,7 +138,7 @@ TEST(Contract, OfSixteenBits) {
   EXPECT_THROW(deplo::compile(source), std::invalid_argument);
 }
 
-// Where a fault was found once.
+// Shapes for which an error was found once.
 TEST(Contract, OfBatchesOfVectors) {
   if (!on_opencl()) GTEST_SKIP() << "no OpenCL device";
   EXPECT_EQ(fault("torch.bmm(torch.randn(7, 33, 129), torch.randn(7, 129, 1))"), "");
@@ -145,7 +146,7 @@ TEST(Contract, OfBatchesOfVectors) {
   EXPECT_EQ(fault("x = torch.randn(3, 7, 1, 5); (x.permute(3, 1, 0, 2).sum(dim=0), x)"), "");
 }
 
-// Steps write their outputs to parts of a tensor, and read parts of others.
+// Steps write their outputs to parts of a tensor, and read parts of other tensors.
 TEST(Contract, OfRecurrences) {
   if (!on_opencl()) GTEST_SKIP() << "no OpenCL device";
   const std::string text = "nn.GRU(8, 32)(torch.randn(12, 3, 8))";
@@ -162,7 +163,7 @@ TEST(Contract, OfRecurrences) {
 
 TEST(Contract, OfRandomExpressions) {
   if (!on_opencl()) GTEST_SKIP() << "no OpenCL device";
-  constexpr std::uint64_t cases = 12;  // a second or two each: kernels are built
+  constexpr std::uint64_t cases = 12;  // each case takes a second or two, because kernels are built
   for (const std::uint64_t seed : drawn_seeds(cases)) {
     RandomExpression expression = random_expression(seed + 1000, 6);
     const std::string found = fault(expression.text());

@@ -1,4 +1,4 @@
-// The public API, as another program sees it: nothing of deplo but its two headers.
+// The public API as another program sees it: the test includes only deplo's two headers.
 #include <deplo/deplo.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ class Library : public ::testing::Test {
   fs::path folder_;
 };
 
-/// What a program prints.
+/// Returns what a command prints.
 std::string output_of(const std::string& command) {
   std::string text;
   std::FILE* const pipe = popen(command.c_str(), "r");
@@ -110,7 +110,7 @@ TEST_F(Library, MakesTheSourcesThatTheProgramPrints) {
   }
 }
 
-// softmax(x Wᵀ + b): the weight may be stored transposed, and whoever fills it must know.
+// x Wᵀ + b: the weight may be stored transposed, and the caller who fills it must know this.
 TEST_F(Library, SaysWhatTheTensorsAre) {
   const deplo::Program program =
       deplo::compile(expression("nn.Linear(61, 47)(torch.randn(33, 61))"), for_target("opencl-cpu"));
@@ -166,7 +166,7 @@ TEST_F(Library, TakesTilePrograms) {
               HasSubstr("grid: expected one to three numbers of blocks"));
 }
 
-// A kernel in a file of its user, with the configuration that tuning found, launched by what the program says alone.
+// A kernel in a user's own file, with the configuration that tuning found. The program alone says how to launch it.
 TEST_F(Library, TakesKernelFiles) {
   write("add.cl",
         "__kernel void add(const int n, __global const float* x, __local float* t, __global float* y) {\n"
@@ -267,7 +267,7 @@ TEST_F(Library, WhatTheMachineLacksIsARuntimeError) {
   EXPECT_THAT(message_of<std::runtime_error>([&] { deplo::compile(softmax(), options); }), HasSubstr("99"));
 }
 
-// The interpreter's target is opencl-cpu, for which a decode of 8 rows is one kernel, or three.
+// The interpreter's target is opencl-cpu. There an attention with 8 queries is either one kernel or three.
 TEST_F(Library, FollowsTheKernelsThatTuningChose) {
   const deplo::Source source = expression("q = torch.randn(8, 16); F.scaled_dot_product_attention(q, q, q)");
   deplo::TuneOptions options = interpreted(file("g.db"));
@@ -285,9 +285,9 @@ TEST_F(Library, FollowsTheKernelsThatTuningChose) {
   for (const deplo::Kernel& kernel : program.kernels) EXPECT_EQ(kernel.origin, deplo::Origin::tuned);
 }
 
-// A pack of another machine: its device has another name.
+// The pack seems to come from another machine, because its device has another name.
 TEST_F(Library, TimesAScheduleOfAnotherMachineOnce) {
-  setenv("XDG_CACHE_HOME", file("cache").c_str(), 1);  // where the library remembers
+  setenv("XDG_CACHE_HOME", file("cache").c_str(), 1);  // the library's own store is in this folder
   ASSERT_EQ(deplo::tune(softmax(), interpreted(file("a.db"))).at(0).confirmed, true);
   output_of(DEPLO_BINARY_DIR "/deplo db export --store " + file("a.db") + " --pack " + file("a.pack"));
   output_of("sed -i 's/\"name\":\"Kernel IR interpreter\"/\"name\":\"elsewhere\"/' " + file("a.pack"));
@@ -303,7 +303,7 @@ TEST_F(Library, TimesAScheduleOfAnotherMachineOnce) {
   options.require_tuned = true;
   const deplo::Kernel timed = deplo::compile(softmax(), options).kernels.at(0);
   EXPECT_THAT(timed.note, HasSubstr("measured on elsewhere"));
-  if (timed.origin != deplo::Origin::foreign) {  // else the heuristic's schedule was the best
+  if (timed.origin != deplo::Origin::foreign) {  // otherwise the heuristic's schedule was the fastest
     EXPECT_EQ(timed.origin, deplo::Origin::tuned);
     EXPECT_THAT(timed.note, HasSubstr("remembered in " + deplo::default_store()));
     EXPECT_TRUE(fs::exists(deplo::default_store()));
@@ -345,13 +345,13 @@ TEST_F(Library, TunesAndFindsWhatWasTuned) {
   EXPECT_EQ(program.kernels[0].trail, tuned[0].trail);
   EXPECT_EQ(program.kernels[0].measured_us, tuned[0].best_us);
   EXPECT_NE(program.device, "");
-  // The same computation with other extents: only when asked for.
+  // A schedule of the same computation with other extents is used only if `nearest` is set.
   deplo::Source other = softmax();
   other.symbols["M"] = 4;
   EXPECT_EQ(deplo::compile(other, options).kernels.at(0).origin, deplo::Origin::heuristic);
   options.nearest = true;
   EXPECT_EQ(deplo::compile(other, options).kernels.at(0).origin, deplo::Origin::nearest);
-  // Only what was measured: a miss names the nearest entry.
+  // With `require_tuned`, only measured schedules are used. If none exists, the message names the nearest entry.
   options.require_tuned = true;
   const auto refused = [&] { return message_of<std::invalid_argument>([&] { deplo::compile(other, options); }); };
   EXPECT_THAT(refused(), HasSubstr("CompileOptions::require_tuned: expected no nearest with it"));
@@ -373,7 +373,7 @@ TEST_F(Library, FalseStopsTuningAtOnce) {
   EXPECT_EQ(tuned[0].stop, "cancelled");
   EXPECT_FALSE(tuned[0].confirmed);
   EXPECT_GT(tuned[0].best_us, 0);
-  // What was told is known from now on, and asked for in the same order.
+  // The trials that the callback received are known from now on, and are asked for in the same order.
   std::vector<std::string> again;
   std::vector<bool> known;
   deplo::tune(softmax(), interpreted(file("b.db")), [&](const deplo::Trial& trial) {

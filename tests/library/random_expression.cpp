@@ -27,7 +27,7 @@ constexpr double most_value = 100;
 
 std::string list(const Shape& shape) { return fmt::format("{}", fmt::join(shape, ", ")); }
 
-/// The type of the value; none where PyTorch would refuse the text, or where values or tensors are too large.
+/// Returns the type of the value, or nullopt if PyTorch would refuse the text, or if values or tensors are too large.
 std::optional<ir::TensorType> type_of(const RandomExpression& expression) {
   try {
     const std::string text = expression.text();
@@ -48,7 +48,8 @@ class Generator {
   explicit Generator(std::uint64_t seed) : rng_(seed) {}
 
   RandomExpression run(int steps) {
-    while (made_.statements.empty()) add(fmt::format("torch.randn({})", list(draw_shape())));  // not too large
+    // repeats until the shape is small enough
+    while (made_.statements.empty()) add(fmt::format("torch.randn({})", list(draw_shape())));
     for (int done = 0, tries = 0; done < steps && tries < 40 * steps; ++tries) done += step() ? 1 : 0;
     RandomExpression result = made_;
     result.outputs = {made_.statements.size() - 1};
@@ -72,7 +73,7 @@ class Generator {
   const char* one_of(const std::array<const char*, N>& names) {
     return names[below(N)];
   }
-  /// Recent ones more often: chains fuse.
+  /// Picks a statement. Recent statements are more likely, because chains of operations fuse.
   std::size_t pick() {
     const std::size_t n = made_.statements.size();
     return chance() ? n - 1 - below(std::min<std::size_t>(n, 3)) : below(n);
@@ -140,7 +141,7 @@ class Generator {
     }
   }
 
-  /// What broadcasts with `a`: itself, another, or an input of its shape with some extents 1.
+  /// Returns a second operand for `a`: `a` itself, any statement, or an input of the shape of `a` with some extents 1.
   std::size_t partner(std::size_t a) {
     if (below(3) == 0) return pick();
     Shape other = shape(a);
@@ -214,7 +215,9 @@ class Generator {
       case 0:
         return add(fmt::format("F.embedding(torch.randint(0, {0}, ({1}, 3)), torch.randn({0}, {2}))", 1 + extent(),
                                extent(), extent()));
-      case 1:  // of what is given: computed numbers may be equal but for their last bits, and either answer is right
+      // The condition is an input. Computed numbers may differ in their last bits, and then both answers would be
+      // right.
+      case 1:
         return add(fmt::format("torch.where(torch.randn({0}) < 0, $0, -$0)", list(shape(a))), {a});
       case 2:
         return add(fmt::format("torch.randn({}) > 0.5", list(draw_shape())));

@@ -7,28 +7,29 @@
 
 namespace deplo::testing {
 
-/// Statements t0 = …; t1 = …; the value is a tuple of some of them.
+/// Statements t0 = …; t1 = …. The value is a tuple of some of them.
 struct RandomExpression {
   struct Statement {
-    std::string text;               // $0, $1: its arguments
-    std::vector<std::size_t> args;  // earlier statements
+    std::string text;               // $0, $1: the arguments
+    std::vector<std::size_t> args;  // indices of earlier statements
   };
   std::vector<Statement> statements;
   std::vector<std::size_t> outputs;
 
-  /// Of what the outputs need.
+  /// Returns the text of the statements that the outputs need.
   std::string text() const;
 };
 
-/// Of about `steps` operations beside inputs and parameters: products, views, reductions, normalisations, joins and
-/// elementwise ones, of up to 4,000 elements each, with many extents of 1. Values stay below 100 where inputs are in
-/// [-1, 1), so that rounding does.
+/// Returns an expression of about `steps` operations, not counting inputs and parameters: products, views, reductions,
+/// normalisations, joins and elementwise operations. Each value has up to 4,000 elements; many extents are 1. Values
+/// stay below 100 if inputs are in [-1, 1), so rounding errors stay small, too.
 RandomExpression random_expression(std::uint64_t seed, int steps);
 
-/// A smaller expression that `fails` too: fewer outputs, inputs for operations, smaller extents.
+/// Returns a smaller expression for which `fails` is true, too: fewer outputs, inputs for operations, smaller extents.
 RandomExpression shrink(RandomExpression, const std::function<bool(const std::string& text)>& fails);
 
-/// Values of each input and parameter of the graph of the text, empty for other nodes: [-1, 1), integers as drawn.
+/// Returns the values of each input and parameter of the text's graph, and nothing for other nodes. Floats are in [-1,
+/// 1), integers in the range that the text states.
 std::vector<std::vector<double>> random_sources(const std::string& text);
 
 }  // namespace deplo::testing

@@ -1,4 +1,4 @@
-// Tile programs that run block by block, tuned, stored, replayed and shown by the command line.
+// Tile programs that run block by block: the command line tunes, stores, replays and shows them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -74,7 +74,7 @@ TEST_F(BlockProgram, IsTunedAndReplayed) {
   EXPECT_EQ(std::set(digests.begin(), digests.end()).size(), 4U);
   EXPECT_EQ(Json::parse(tune(experiment(""), random).out)["kernels"][0]["known"], 4) << "nothing is measured again";
 
-  // A schedule that the heuristic would not take, so that following it shows.
+  // The tuned schedule is not the heuristic's, so the output shows whether it is used.
   const std::string lock = write_file(folder_.path(), "lock.yaml", "lock: constant(0)\n");
   const Ran ran = run("run", locked_norm(), {"--tuned", store(), "--inputs", lock});
   EXPECT_EQ(ran.code, 0) << ran.err;
@@ -110,7 +110,7 @@ TEST_F(BlockProgram, IsChosenByAKey) {
   EXPECT_THAT(kernels[1]["trail"].get<std::string>(), HasSubstr("blocks.threads"));
 }
 
-// Of a type that kernels do not have: its buffer is words, and nine elements do not fill them.
+// Kernels have no type i8, so the array's buffer consists of words. Nine elements do not fill the last word.
 TEST_F(BlockProgram, BytesAreCompared) {
   const std::string program = write_file(folder_.path(), "twice.tile", R"(
 entry @twice(%x: tile<ptr<i8>>) {

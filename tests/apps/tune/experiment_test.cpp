@@ -15,7 +15,7 @@ using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
-// The message of the Error that the text gives, without the folder in front of "x.yaml".
+// Returns the message of the Error that the text causes, without the folder before "x.yaml".
 std::string message(const std::string& yaml) {
   const measure::TemporaryFolder folder;
   try {
@@ -79,7 +79,7 @@ TEST(Experiment, EveryShippedOneLoads) {
   EXPECT_THAT(names, ::testing::IsSupersetOf({"blocks_bf16", "qwen_s512", "smoke", "suite84", "suite84_bf16",
                                               "suite84_f16", "tinyllama_block_s32", "tinyllama_s32"}));
   for (const auto& name : names) {
-    if (name == "tile_samples") continue;  // its files are NVIDIA's
+    if (name == "tile_samples") continue;  // its files are NVIDIA's and not in the repository
     EXPECT_GE(engine::load_experiment(data_folder() / "experiments" / (name + ".yaml")).kernels.size(), 1u) << name;
   }
 }
@@ -122,7 +122,8 @@ TEST(Experiment, KeysAreInPartsAsTheTargetWantsThem) {
   EXPECT_EQ(parts("device: interpreter\n"), 2) << "as opencl-cpu";
 }
 
-// Whose tensor cores multiply attentions of 16 bits in one kernel; a device of CUDA counts as one that has them.
+// On targets with tensor cores, an attention of 16-bit floats becomes one kernel. A CUDA device counts as such a
+// target.
 TEST(Experiment, AttentionIsAsTheTargetWantsIt) {
   const std::string attention =
       "dtype: bf16\nkernels:\n  - {name: a, expression: \"q = torch.randn(2, 64, 32); "
@@ -147,7 +148,7 @@ TEST(Experiment, AttentionIsAsTheTargetWantsIt) {
               HasSubstr("found the key 'attention'"));
 }
 
-// Of kernels that multiply f32; what others are called and computed by stays as it was.
+// allow_tf32 changes only kernels with products of f32. The names and the precision of other kernels stay the same.
 TEST(Experiment, Tf32IsAllowedByName) {
   const std::string kernels =
       "kernels:\n  - {kernel: matmul, symbols: {M: 3, N: 5, K: 7}}\n  - {kernel: softmax, symbols: {M: 3, N: 5}}\n"
@@ -298,7 +299,8 @@ TEST(Experiment, AUsersOwnKernelFile) {
   const auto yaml = [&](const std::string& file) {
     return "kernels:\n  - {kernel: " + file + ", symbols: {M: 3, N: 5}}\n";
   };
-  for (const std::string& name : {kernel, std::string("mine.loop")})  // as seen from anywhere, and from the experiment
+  // the kernel's absolute path, and its path relative to the experiment
+  for (const std::string& name : {kernel, std::string("mine.loop")})
     EXPECT_EQ(
         engine::load_experiment(deplo::testing::write_file(folder.path(), "x.yaml", yaml(name))).kernels.at(0).name,
         "mine.M3.N5");

@@ -1,5 +1,5 @@
-// A run that fails in the middle of a candidate for a fault of the store: it gives up what it had begun, tells the
-// reason, and the next run goes on where it ended.
+// A run fails in the middle of a candidate because the store reports an error. The run withdraws its announcement of
+// the candidate and prints the reason, and the next run continues where it ended.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ class FailingRun : public ::testing::Test {
  protected:
   FailingRun() { measure::Store::open(store_); }
 
-  /// From now on the store refuses every trial that was announced after so many.
+  /// From now on the store refuses announced trials once it contains this many trials.
   void refuse_after(int trials) const {
     measure::sqlite::Database(store_).execute(
         fmt::format("CREATE TRIGGER refuse BEFORE INSERT ON trial WHEN (SELECT count(*) FROM trial) >= {} AND "
@@ -81,7 +81,8 @@ TEST_F(FailingRun, TheNextRunGoesOnWhereItEnded) {
   EXPECT_TRUE(measure::is_intact(store_));
 }
 
-// As a library does it: the process lives on, and would wait for itself for ever.
+// In a library, the process continues after the error. If it left its announcement in the store, the next run would
+// wait for its own process forever.
 TEST_F(FailingRun, TheSameProcessGoesOn) {
   refuse_after(2);
   EXPECT_THAT([&] { tune_here(); }, ThrowsMessage<Error>(HasSubstr("no more trials")));
@@ -93,7 +94,7 @@ TEST_F(FailingRun, TheSameProcessGoesOn) {
   EXPECT_THAT(failures(), IsEmpty());
 }
 
-// Not even the announcement can be taken back then. The next run finds it, and tries the candidate again.
+// Here even the announcement cannot be deleted. The next run finds it, and tries the candidate again.
 TEST_F(FailingRun, AStoreThatTakesNothingAnyMore) {
   refuse_after(2);
   measure::sqlite::Database(store_).execute(
@@ -114,7 +115,7 @@ TEST_F(FailingRun, AStoreThatTakesNothingAnyMore) {
               ::testing::Contains(left[0]));
 }
 
-// What is refused as a whole leaves nothing behind: no store, and no folder for it.
+// A run that is refused as a whole leaves nothing behind: no store, and no folder for it.
 TEST(RefusedRun, CreatesNothing) {
   const measure::TemporaryFolder folder;
   const std::string store = folder.file("s.db");

@@ -1,4 +1,4 @@
-// Families of shapes, tuned and followed through the command line.
+// Families of shapes: the command line tunes them and uses their rules.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ class TuneFamily : public ::testing::Test {
     EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1) << ran.err;
     return ran.err;
   }
-  /// The kernel of `deplo bench`.
+  /// Returns the kernel that `deplo bench` reports.
   Json bench(std::vector<std::string> flags) const {
     flags.insert(flags.begin(),
                  {"deplo", "bench", "--device", "interpreter", "--tuned", store(), "--time", "0", "--json"});
@@ -60,7 +60,7 @@ TEST_F(TuneFamily, KeepsFewSchedulesAndEveryCommandFollowsTheRule) {
   EXPECT_EQ(family["shapes"][5]["shape"], "M=11");
   EXPECT_TRUE(family["shapes"][5]["held_out"]);
 
-  // What was measured is what is run, and shapes that were never measured get a schedule as well.
+  // The measured schedules are used, and shapes that were never measured get a schedule, too.
   for (const char* size : {"M=8", "M=11", "M=13"}) {
     const Json kernel = bench({"-k", "softmax", "-s", "N=12", "-s", size, "--require-tuned"});
     EXPECT_EQ(kernel["schedule"], "family") << kernel;
@@ -79,13 +79,13 @@ TEST_F(TuneFamily, KeepsFewSchedulesAndEveryCommandFollowsTheRule) {
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("1 family"));
 
-  // A pack has the rule, too.
+  // A pack contains the rule, too.
   ASSERT_EQ(run_program({"deplo", "db", "export", "--store", store(), "--pack", folder_.file("f.pack")}).code, 0);
   const Ran packed = run_program({"deplo", "bench", "-k", "softmax", "-s", "N=12", "-s", "M=13", "--device",
                                   "interpreter", "--tuned", folder_.file("f.pack"), "--time", "0"});
   EXPECT_THAT(packed.out, HasSubstr("family"));
 
-  // `deplo db families` shows it, and so it does of a store that the pack was merged into.
+  // `deplo db families` shows the family, also for a store into which the pack was merged.
   ASSERT_EQ(run_program({"deplo", "db", "merge", folder_.file("m.db"), folder_.file("f.pack")}).code, 0);
   for (const std::string& file : {store(), folder_.file("m.db")}) {
     const Json rows = Json::parse(run_program({"deplo", "db", "families", file, "--json"}).out);
@@ -97,7 +97,8 @@ TEST_F(TuneFamily, KeepsFewSchedulesAndEveryCommandFollowsTheRule) {
     EXPECT_LE(rows[0]["loss_percent"], 5);
   }
 
-  // A shape that is tuned on its own afterwards has its own schedule again; so has none if the rules were others.
+  // A shape that is tuned on its own afterwards uses its own schedule again. If deplo's rules have changed, the
+  // family's rule is not used any more.
   tune({"-k", "softmax", "-s", "N=12", "-s", "M=8", "--retry-failed", "--seed", "1"});
   EXPECT_EQ(bench({"-k", "softmax", "-s", "N=12", "-s", "M=8"})["schedule"], "tuned");
   measure::sqlite::Database(store()).execute("UPDATE run SET pipeline = 'older'");

@@ -1,4 +1,4 @@
-// Which kernels a graph becomes, tuned and followed through the command line.
+// The kernels that a graph becomes: the command line tunes several sets of them and uses the chosen set.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ class TuneGraph : public ::testing::Test {
     flags.insert(flags.begin(), {"deplo", "run", "-c", attention, "--tuned", store()});
     return run_json(flags);
   }
-  /// As if the heuristic's kernels (0) or the other ones (1) had been the fastest.
+  /// Edits the store as if the heuristic's kernels (0) or the other set of kernels (1) had been the fastest.
   void choose(std::size_t number) const {
     const engine::Source source{engine::Expression{attention, "-c"}};
     const engine::Variation chosen = engine::vary_decisions(
@@ -61,7 +61,7 @@ TEST_F(TuneGraph, ChoosesTheLeastSumAndEveryCommandFollows) {
   const Json& graph = tuned["graphs"][0];
   EXPECT_EQ(tuned["kernels"].size(), 4U) << "one kernel, and three";
   double one = 0, three = 0;
-  bool timed = true;  // unless the other set is so slow that it is not tuned
+  bool timed = true;  // false if the other set is so slow that it is not tuned
   for (const Json& kernel : tuned["kernels"]) {
     (kernel["alternative"].get<bool>() ? three : one) += kernel["best_us"].get<double>();
     timed &= kernel["confirmed"].get<bool>();

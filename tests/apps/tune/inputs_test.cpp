@@ -1,4 +1,4 @@
-// What kernels are measured with: as the expression says, or by --inputs.
+// The inputs with which kernels are measured: those of the expression, or those of --inputs.
 #include "engine/source/inputs.h"
 
 #include <fmt/format.h>
@@ -44,7 +44,8 @@ TEST(Inputs, FollowTheExpression) {
       << "around a constant";
 }
 
-// Large enough that softmax is a kernel of its own; its results are positive, and so is what log is given.
+// The tensors are so large that softmax is a kernel of its own. Its results lie between 0 and 1, so the inputs of the
+// next kernel must lie there, too.
 TEST(Inputs, OfTensorsBetweenKernelsFollowTheGraph) {
   const std::string code = "x = torch.randn(64, 512); p = F.softmax(x, dim=-1); (p @ torch.randn(512, 64), p)";
   const ir::Module module = engine::lower_to_measure(ir::torch::parse_expression(code, "-c"));
@@ -67,7 +68,8 @@ TEST(Inputs, BetweenKernelsTheUsualStandsForWhatContainsIt) {
     }
 }
 
-// Found by an attack: four rows of a reduction over 2^31 - 1 terms were evaluated before the device was looked at.
+// The usual inputs are used after a very long reduction. To find better ones, a former version evaluated four rows of a
+// reduction over 2^31 - 1 terms, before it checked the device.
 TEST(Inputs, BehindALongReductionAreTheUsual) {
   const auto fill_of_sums = [](const std::string& terms) {
     const std::string code = "a = torch.rand(4, " + terms + "); F.softmax(a @ a.T, dim=-1)";
@@ -196,7 +198,7 @@ TEST_F(InputsProgram, ARangeInTheKernel) {
   measure::sqlite::Database database(store());
   EXPECT_EQ(database.integer("SELECT count(*) FROM kernel WHERE text LIKE '% in (%'"), 0)
       << "one kernel whatever it is";
-  // The tuned schedule is timed with the kernel's own range.
+  // The benchmark times the tuned schedule with the kernel's own range.
   const Ran bench = run_program({"deplo", "run", "--bench", "--time", "0", "-k", folder_.file("log.loop"), "-s", "N=64",
                                  "--device", "interpreter", "--tuned", store()});
   EXPECT_EQ(bench.code, 0) << bench.out << bench.err;
@@ -224,7 +226,7 @@ TEST_F(InputsProgram, BadFilesNameTheirLine) {
               HasSubstr("deplo: "));
 }
 
-// 1.5 and then ones: no distribution that can be named.
+// The values are 1.5 followed by ones, which no named distribution describes.
 TEST_F(InputsProgram, ValuesOfAFile) {
   std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (100,), }";
   header.resize(117, ' ');

@@ -1,4 +1,4 @@
-// Kernels of users' own files, by the command line: examples/kernel_files, and what may be wrong with such files.
+// Kernels of users' own files through the command line: examples/kernel_files, and mistakes in such files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 class KernelFile : public ::testing::Test {
  protected:
   static std::string example(const std::string& name) { return DEPLO_SOURCE_DIR "/examples/kernel_files/" + name; }
-  /// An example's text in a file of its own, with a word replaced.
+  /// Writes an example's text, with one word replaced, to a file. Returns its path.
   std::string changed(const std::string& name, const std::string& from, const std::string& to) const {
     std::string text = read_file(example(name));
     const std::size_t at = text.find(from);
@@ -55,7 +55,7 @@ TEST_F(KernelFile, IsTuned) {
   EXPECT_FALSE(kernel.contains("front")) << "the time is its only objective";
 }
 
-// A kernel that adds to an array which it finds filled: each launch, and the reference's, begins with the same values.
+// The kernel updates an array in place. Each launch, and that of the reference, must begin with the same values.
 TEST_F(KernelFile, ArraysThatAreReadAndWrittenAreFilledAnew) {
   write_file(folder_.path(), "more.cl",
              "__kernel void more(__global float* x) { const int i = get_global_id(0); x[i] = x[i] * 2 + 1; }\n");
@@ -93,8 +93,8 @@ TEST_F(KernelFile, SaysTheBlockThatTheKernelRequires) {
       HasSubstr("no valid measurement, 2 trials: every schedule tried"));
 }
 
-// One kernel of two in a file, with local memory and a struct as arguments, partial sums whose number depends on the
-// parameters, and a reference of Loop IR.
+// The kernel is one of two in a file. Its arguments include local memory and a struct, the number of its partial sums
+// depends on the parameters, and its reference is Loop IR.
 TEST_F(KernelFile, ArgumentsOfEachKind) {
   write_file(
       folder_.path(), "sum.cl",
@@ -132,7 +132,8 @@ TEST_F(KernelFile, ArgumentsOfEachKind) {
   EXPECT_THAT(wrong.err, HasSubstr("the last failure: y["));
 }
 
-// A block writes the sum of its elements. How many blocks there are, and which elements one has, differs.
+// Each block writes the sum of its elements. The number of blocks, and so their elements, differ between
+// configurations.
 TEST_F(KernelFile, SumsOfPartsAreCompared) {
   const auto write = [&](const std::string& type, const std::string& reference) {
     write_file(folder_.path(), "parts.cl",
@@ -178,7 +179,7 @@ TEST_F(KernelFile, DoesWhatAnyKernelDoes) {
       tuned(example("matmul.T1.json"), {"--trials", "5", "--time", "120", "--search", "random", "--seed", "3"});
   EXPECT_EQ(again["known"], 5);
 
-  // What was measured is a recorded space, which other tools take and give back.
+  // The trials are a recorded space, which can be exported to other tools and imported again.
   const auto run = [](std::vector<std::string> words) {
     const Ran ran = run_program(std::move(words));
     EXPECT_EQ(ran.code, 0) << ran.err;
@@ -226,7 +227,7 @@ TEST_F(KernelFile, YamlAndReferences) {
   const Json kernel = tuned(example("matmul.yaml"), {"--trials", "2", "--time", "5"});
   EXPECT_TRUE(kernel["confirmed"]) << kernel;
   EXPECT_NE(query("SELECT protocol FROM trial LIMIT 1")[0].find("reference: "), std::string::npos);
-  // An array that no configuration computes.
+  // The reference is an array that no configuration computes.
   std::string npy("\x93NUMPY\x01\x00", 8);
   std::string head = "{'descr': '<f4', 'fortran_order': False, 'shape': (16384,), }";
   head.resize(117, ' ');
@@ -340,7 +341,7 @@ TEST_F(KernelFile, AKernelThatDoesNotFitIsOneLine) {
               HasSubstr("expected a CUDA device for a kernel in CUDA C++"));
 }
 
-// What no configuration changes ends the search, and does not use up its time.
+// An error that no configuration can avoid ends the search, instead of using up its time.
 TEST_F(KernelFile, AKernelThatCannotBeBuiltEndsTheSearch) {
   std::string space = read_file(changed("matmul.yaml", "KernelFile: matmul.cl", "KernelFile: own.cl"));
   space = write_file(folder_.path(), "own.yaml",

@@ -1,4 +1,4 @@
-// Arrays and vectors of each type in kernels of users' own files, against NumPy's values.
+// Arrays and vectors of each type in kernels of users' own files, compared with NumPy's values.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,9 +18,10 @@ using Json = nlohmann::json;
 constexpr int elements = 16;
 
 struct Case {
-  std::string type, element;  // the name of the values in tests/data/kernel_files/types.npz
+  // `element` names the values in tests/data/kernel_files/types.npz.
+  std::string type, element;
   int lanes = 1;
-  std::string fault = "1";  // what is added to element 2, or to the last one
+  std::string fault = "1";  // added to element 2, or to the last element of a shorter array
 };
 const std::vector<Case> cases = {{"float", "float", 1, "1e-3f"},
                                  {"double", "double", 1, "1e-9"},
@@ -39,7 +40,7 @@ const std::vector<Case> cases = {{"float", "float", 1, "1e-3f"},
 
 class KernelTypes : public ::testing::Test {
  protected:
-  /// A kernel that doubles an array of each type. PLANTED is the number of the type with a fault; -1: none has one.
+  /// Writes a kernel that doubles an array of each type. PLANTED is the index of the type with a fault; -1: no fault.
   KernelTypes() {
     std::string parameters, body, arguments, outputs;
     for (std::size_t k = 0; k < cases.size(); ++k) {
@@ -68,7 +69,7 @@ class KernelTypes : public ::testing::Test {
                             "  LocalSize: {X: 1}\n  ProblemSize: [16]\n  Arguments:\n" +
                             arguments + "Reference: {Outputs: {" + outputs + "}}\n");
   }
-  /// The message of the trial with this fault.
+  /// Returns the message of the trial with this fault.
   std::string message(std::size_t planted) const {
     measure::sqlite::Database database(store_);
     measure::sqlite::Statement row(
@@ -82,8 +83,8 @@ class KernelTypes : public ::testing::Test {
   const std::string store_ = folder_.file("s.db");
 };
 
-// The faults are below each other's tolerance: a double's is a millionth of a float's, and 1 in a 64-bit integer is a
-// digit that no double has.
+// Each fault would be below another type's tolerance: the fault of double is a millionth of that of float, and the
+// fault of 1 in a 64-bit integer is a digit that a double cannot represent.
 TEST_F(KernelTypes, AreRightAndFaultsAreFound) {
   const Ran ran = run_program({"deplo-tune", "--space", space_, "--store", store_, "--quiet", "--json", "--search",
                                "exhaustive", "--time", "100", "--tolerance", "1e-10", "--in-process"});

@@ -1,4 +1,4 @@
-// kill -9 of a real tuner at random moments, resumed each time: nothing is lost but the trial in flight.
+// Kills a real tuner with kill -9 at random moments, and resumes it each time: only the trial in flight may be lost.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 class Killed : public ::testing::Test {
  protected:
-  /// A tuner that is killed after so long; its exit code where it was faster, -1 where it was killed.
+  /// A tuner that was killed after some time. `code` is -1 if the signal ended it, or its exit code if it ended before.
   struct Ended {
     int code;
     pid_t process;
@@ -46,7 +46,7 @@ class Killed : public ::testing::Test {
   std::vector<std::string> trials() const {
     return query("SELECT id || ' ' || digest || ' ' || status FROM trial ORDER BY id");
   }
-  /// No worker may outlive its tuner.
+  /// Expects that no worker outlives its tuner.
   static void expect_no_orphans(pid_t tuner) {
     for (int i = 0; i < 500 && !workers_of(tuner).empty(); ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -73,7 +73,7 @@ class Killed : public ::testing::Test {
 
   measure::TemporaryFolder folder_;
   const std::string store_ = folder_.file("s.db");
-  // The smoke test's kernels, with more to do than there is time.
+  // The kernels of the smoke test, with a budget that no run uses up.
   const std::string config_ = write_file(folder_.path(), "long.yaml",
                                          "search: {strategy: random}\n"
                                          "budget: {time: 600, trials: 400, patience: 400}\nkernels:\n"
@@ -86,19 +86,19 @@ void Killed::kill_times(int rounds) {
   Rng rng(20);
   std::vector<std::string> known;
   int kills = 0;
-  // Some must come after a first trial, which takes longer on a busy machine or with sanitizers.
+  // Some kills must come after a first trial, which takes longer on a busy machine or with sanitizers.
   for (double longest = 3; kills < rounds || (known.empty() && longest < 100); ++kills) {
     if (kills >= rounds) longest *= 1.5;
     const Ended ended = tune_until(rng.uniform(0.02, longest), "0");
     EXPECT_EQ(ended.code, -1);
-    if (!has_tables()) continue;  // killed before they were made
+    if (!has_tables()) continue;  // killed before the tables were created
     check(known, 1);
     expect_no_orphans(ended.process);
     known = trials();
   }
   const auto lost = query("SELECT count(*) FROM trial WHERE status = 'worker_lost'").at(0);
   EXPECT_LE(std::stoi(lost), kills);
-  // A machine that is busy enough takes too long for a build.
+  // On a very busy machine a build may time out.
   EXPECT_THAT(query("SELECT status FROM trial WHERE status NOT IN ('ok', 'slow', 'worker_lost', 'build_timeout')"),
               ::testing::IsEmpty());
   EXPECT_THAT(query("SELECT message FROM trial WHERE status = 'worker_lost' AND message NOT LIKE 'lost: the tuner%'"),
@@ -107,13 +107,13 @@ void Killed::kill_times(int rounds) {
   std::printf("%d kills: %zu trials, %s lost in flight\n", kills, known.size(), lost.c_str());
 }
 
-// Two tuners that are killed and start again, on one store that a third process reads all the time.
+// Two tuners on one store are killed and started again, while the test reads the store all the time.
 void Killed::stress(double seconds) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   std::atomic<int> kills = 0;
-  // Some must come after a first trial, which takes longer on a busy machine or with sanitizers.
+  // Some kills must come after a first trial, which takes longer on a busy machine or with sanitizers.
   std::atomic<bool> written = false;
   const auto goes_on = [&] { return elapsed() < seconds || (!written && elapsed() < seconds + 120); };
   const auto write = [&](const char* seed) {
@@ -146,10 +146,10 @@ void Killed::stress(double seconds) {
 }
 
 TEST_F(Killed, AtAnyMoment) { kill_times(6); }
-// Two minutes: --gtest_also_run_disabled_tests
+// Takes two minutes: --gtest_also_run_disabled_tests
 TEST_F(Killed, DISABLED_FiftyTimes) { kill_times(50); }
 TEST_F(Killed, TwoWritersAndAReader) { stress(8); }
-// Five minutes.
+// Takes five minutes.
 TEST_F(Killed, DISABLED_TwoWritersAndAReaderForLong) { stress(300); }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// kill -9 and -TERM of the worker of a real tuner at random moments: the tuner finds what it finds undisturbed.
+// Kills the worker of a real tuner with kill -9 and -TERM at random moments: the tuner must find what it finds without
+// kills.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr auto moment = std::chrono::milliseconds(2);
 
-// Sizes that take the interpreter a few milliseconds a candidate.
+// With these sizes the interpreter takes a few milliseconds per candidate.
 constexpr const char* experiment =
     "search: {strategy: random}\n"
     "budget: {time: 3000, trials: 25, patience: 25}\n"
@@ -33,7 +34,7 @@ constexpr const char* experiment =
     "  - {kernel: matmul, symbols: {M: 33, N: 47, K: 61}}\n"
     "  - {kernel: softmax, symbols: {M: 19, N: 61}}\n"
     "  - {kernel: gelu, symbols: {M: 3, N: 1021}}\n";
-// Of which most of the time is the compiler's.
+// Candidates of this experiment spend most of their time in the compiler.
 constexpr const char* experiment_to_build =
     "search: {strategy: random}\n"
     "budget: {time: 3000, trials: 4, patience: 4}\n"
@@ -41,13 +42,14 @@ constexpr const char* experiment_to_build =
     "  - {kernel: matmul, symbols: {M: 33, N: 47, K: 61}}\n"
     "  - {kernel: gelu, symbols: {M: 3, N: 1021}}\n";
 
-/// What came of the kills: all but the first are faults.
+/// The effects of the kills. `tried` is the number of kills; the other counts are errors.
 struct Toll {
   int tried = 0;
-  std::size_t lost = 0;     // trials that an undisturbed tune stored
-  std::size_t demoted = 0;  // proven schedules that are no candidates any more, and kernels without a best
-  std::size_t wrong = 0;    // trials that an undisturbed tune did not store, or not so
-  std::size_t crashed = 0;  // tuners that did not end with 0
+  std::size_t lost = 0;  // trials of an undisturbed tuner that are missing
+  // stores whose best schedules differ from the undisturbed ones, and kernels without a best schedule
+  std::size_t demoted = 0;
+  std::size_t wrong = 0;    // trials that an undisturbed tuner did not store, or stored differently
+  std::size_t crashed = 0;  // tuners whose exit code was not 0
 };
 
 class KilledWorker : public ::testing::Test {
@@ -67,7 +69,7 @@ class KilledWorker : public ::testing::Test {
     return made ? count(store, "trial") : 0;
   }
 
-  /// What `deplo db best` says, but for the times of day.
+  /// Returns what `deplo db best` prints, without the times of day.
   static std::vector<std::string> bests(const std::string& store) {
     const auto database = measure::open_read_only(store);
     std::vector<std::string> lines;
@@ -77,8 +79,8 @@ class KilledWorker : public ::testing::Test {
     return lines;
   }
 
-  /// Tunes to the end, and meanwhile kills as many workers, each at a random moment once there is a new trial: one
-  /// candidate that meets all kills would be what they are about.
+  /// Tunes to the end, and meanwhile kills up to `kills` workers. Each kill comes at a random moment after a new trial:
+  /// otherwise one candidate could meet all kills, and would be blamed for them. Returns the tuner's exit code.
   int tune(const std::string& store, int kills, Toll& toll) {
     const pid_t tuner = start_program(
         {"deplo", "tune", "--config", config_, "--store", store, "--quiet", "--device", device_}, environment_);
@@ -109,14 +111,14 @@ class KilledWorker : public ::testing::Test {
   measure::TemporaryFolder folder_;
   Rng rng_{17};
   std::string device_ = "interpreter";
-  double longest_ = 0.1;  // seconds between a trial and a kill: some candidates of the interpreter
+  double longest_ = 0.1;  // most seconds between a trial and a kill: enough for some candidates of the interpreter
   const std::vector<std::string> environment_ = {"HOME=" + folder_.path().string(),
                                                  "XDG_CACHE_HOME=" + folder_.path().string(),
                                                  "TMPDIR=" + folder_.path().string()};
   std::string config_ = write_file(folder_.path(), "short.yaml", experiment);
 };
 
-// Each trial as it must be found again: the interpreter's times are the same in every run.
+// Each trial as it must be in every run. The interpreter's times are the same in every run.
 constexpr const char* facts =
     "SELECT k.name || ' ' || t.stage || ' ' || t.trail || ' ' || t.digest || ' ' || t.status || ' ' || "
     "ifnull(t.median_us, '') || ' ' || t.samples FROM trial t JOIN kernel k ON k.id = t.kernel ORDER BY 1";
@@ -142,10 +144,10 @@ void KilledWorker::kill_interpreters(int kills) {
   report("workers killed, interpreter", toll);
 }
 
-// Their times are never the same: all must be right, whatever was built or run when the worker was killed.
+// Measured times differ in every run. All trials must be valid, whatever was built or run when the worker was killed.
 void KilledWorker::kill_compilers(int kills) {
   device_ = "opencl";
-  longest_ = 1;  // a candidate takes so long
+  longest_ = 1;  // seconds that a candidate takes
   config_ = write_file(folder_.path(), "build.yaml", experiment_to_build);
   Toll toll;
   for (int round = 0; toll.tried < kills; ++round) {
@@ -160,7 +162,7 @@ void KilledWorker::kill_compilers(int kills) {
 }
 
 TEST_F(KilledWorker, AtAnyMoment) { kill_interpreters(6); }
-// Minutes: --gtest_also_run_disabled_tests
+// Takes minutes: --gtest_also_run_disabled_tests
 TEST_F(KilledWorker, DISABLED_AtAnyMomentForLong) { kill_interpreters(100); }
 TEST_F(KilledWorker, WhileItCompiles) { kill_compilers(3); }
 TEST_F(KilledWorker, DISABLED_WhileItCompilesForLong) { kill_compilers(100); }

@@ -1,4 +1,4 @@
-// Kernels of users' own files with several objectives, by the command line.
+// Kernels of users' own files with several objectives, through the command line.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
-// Vectors make the loop several times as fast, and its code longer.
+// Vectors make the loop several times as fast, but its code longer.
 constexpr const char* kernel =
     "__kernel void walk(__global const int* x, __global int* y) {\n  const int i = get_global_id(0);\n  int s = 0;\n"
     "#if WIDTH == 1\n#pragma clang loop vectorize(disable) unroll(disable)\n"
@@ -65,10 +65,11 @@ TEST_F(KernelObjectives, HaveAFrontEverywhere) {
     EXPECT_GT(front[i - 1]["code_size"], front[i]["code_size"]);
   }
   for (const Json& point : front) EXPECT_EQ(point["stage"], "confirm");
-  // The slowest has the least code. With the time alone it would have been abandoned: it takes several times as long.
+  // The slowest configuration has the smallest code. If the time were the only objective, this configuration would have
+  // been abandoned, because it takes several times as long.
   EXPECT_EQ(front.back()["trail"], "WIDTH=1");
   EXPECT_TRUE(row["failures"].empty()) << row;
-  // The same command measures nothing again, and knows the front.
+  // The same command measures nothing again, and shows the front.
   const std::string table = tune("Objectives: [time, code_size]\n").out;
   EXPECT_THAT(table, AllOf(HasSubstr("3 trials known from"), HasSubstr("front of walk: "),
                            HasSubstr(" of 3 valid configurations; time in µs, code_size in bytes"),
@@ -81,7 +82,7 @@ TEST_F(KernelObjectives, HaveAFrontEverywhere) {
   EXPECT_THAT(read_file(folder_.file("r.html")),
               AllOf(HasSubstr("Front of its objectives"), HasSubstr("code_size (bytes)")));
 
-  // T4 has all objectives of each configuration, and gives them back.
+  // A T4 file contains all objectives of each configuration, and can be imported again.
   const std::string t4 = folder_.file("walk_T4.json");
   run({"deplo", "db", "export", "--store", store(), "--format", "t4", "-o", t4});
   const Json result = Json::parse(read_file(t4))["results"][0];
@@ -93,7 +94,7 @@ TEST_F(KernelObjectives, HaveAFrontEverywhere) {
               HasSubstr("code_size (bytes), lower is better"));
 }
 
-// As a device with a counter stores them.
+// The trials are stored as a device with an energy counter stores them.
 TEST_F(KernelObjectives, EnergiesAreShownAsOtherObjectives) {
   {
     measure::Store to = measure::Store::open(store());
@@ -126,7 +127,7 @@ TEST_F(KernelObjectives, EnergiesAreShownAsOtherObjectives) {
               HasSubstr("energy (mJ), lower is better"));
 }
 
-// Kernels of Loop IR and graphs, not only those of kernel files.
+// Kernels of Loop IR and graphs may have objectives, too, not only kernel files.
 TEST_F(KernelObjectives, EveryKernelMayHaveThem) {
   const auto tuned = [&](std::vector<std::string> words) {
     words.insert(words.begin(), {"deplo-tune", "--quiet", "--json", "--in-process", "--store", store(), "--time", "100",

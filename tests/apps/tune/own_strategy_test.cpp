@@ -1,5 +1,5 @@
-// `--search exec:COMMAND` by the command line: a program's strategy tunes and takes part in a comparison; one that
-// fails ends its own search only.
+// `--search exec:COMMAND` on the command line: another program's strategy tunes, and takes part in a comparison. If a
+// strategy fails, only its own search ends.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -75,11 +75,11 @@ TEST_F(OwnStrategy, AFailureKeepsWhatWasMeasured) {
   EXPECT_EQ(kernel["trials"], 2);
   EXPECT_TRUE(kernel["confirmed"]);
   EXPECT_EQ(kernel["stop"], "the strategy failed");
-  const Ran again = tune(example("random_search.py"));  // from the same store
+  const Ran again = tune(example("random_search.py"));  // with the same store
   EXPECT_EQ(again.code, 0) << again.err;
 }
 
-// What is said of each search's end is what ended it.
+// The message about each search says what ended it.
 TEST_F(OwnStrategy, SaysWhyEachSearchEnded) {
   struct End {
     std::vector<std::string> flags;
@@ -87,7 +87,8 @@ TEST_F(OwnStrategy, SaysWhyEachSearchEnded) {
   };
   const std::string one = "space.evaluate(space.random())\n";
   const std::string many =
-      write_file(folder_.path(), "many.yaml",  // schedules
+      // a kernel with many schedules
+      write_file(folder_.path(), "many.yaml",
                  "device: interpreter\nkernels: [{kernel: matmul, symbols: {M: 8, N: 16, K: 16}}]\n");
   const std::vector<End> ends = {
       {{"--search", program(one + "space.done()\n")}, ": the strategy ended", "ended"},
@@ -139,7 +140,7 @@ TEST_F(OwnStrategy, TakesPartInAComparison) {
 
 TEST_F(OwnStrategy, SaysWhatItLacks) {
   for (const std::string name : {"optuna_sampler.py", "skopt_bayes.py", "kernel_tuner_strategy.py greedy_ils"}) {
-    const Ran ran = tune(example(name));  // -S: no packages
+    const Ran ran = tune(example(name));  // python3's flag -S hides installed packages
     EXPECT_EQ(ran.code, 1);
     EXPECT_THAT(ran.err, HasSubstr("expected the Python package ")) << name;
   }

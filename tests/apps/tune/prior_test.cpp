@@ -1,4 +1,4 @@
-// Searches that begin with what models say: on a store whose times nearly follow it.
+// Searches that begin with a model's times. The measured times in the store nearly follow the model.
 #include "engine/learn/prior.h"
 
 #include <gmock/gmock.h>
@@ -43,7 +43,8 @@ class Priors : public ::testing::Test {
       while (lowering.fork()) lowering.choose(rng.below(lowering.fork()->options.size()));
       store.append(measure::some_trial(ids, i, print(lowering.trail()), roofline_of(lowering) * rng.uniform(1, 1.05)));
     }
-    store.append(measure::some_trial(ids, trails, "no.such=1", 10.0));  // of rules that are gone
+    // a trail of a rule that does not exist any more
+    store.append(measure::some_trial(ids, trails, "no.such=1", 10.0));
   }
   std::string path() const { return folder_.file("s.db"); }
   Ran compare(std::vector<std::string> flags) const {
@@ -122,7 +123,7 @@ TEST_F(Priors, TuneBeginsWithItWhereNothingWarmerIsKnown) {
   EXPECT_THAT(config.text(0), HasSubstr("--analytic-prior 4"));
 }
 
-// Asked of so many schedules, the prior alone would take longer than there is time.
+// The prior of 100,000 schedules alone would take longer than the budget.
 TEST_F(Priors, NothingIsLoweredForAStrategyThatDoesNotLearn) {
   const std::string file =
       deplo::testing::write_file(folder_.path(), "x.yaml",
@@ -145,7 +146,7 @@ TEST_F(Priors, TuneLearnsFromTheOtherKernelsOfAStore) {
   EXPECT_THAT(ran.err, HasSubstr("has no trials of it; trees that learned from its other kernels"));
 }
 
-/// A kernel whose times are the first number of each point, which the analytic model does not know.
+/// Returns a kernel whose times are the first number of each point, which the analytic model does not know.
 search::model::Labelled set_of(const std::string& kernel, int seed) {
   search::model::Labelled set{kernel, "d", kernel, {3, {}}, {}, {}};
   Rng rng(static_cast<std::uint64_t>(seed));

@@ -1,4 +1,4 @@
-// The main job, end to end, as a user runs it.
+// Tuning, the main job of deplo, from end to end as a user runs it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ class Tune : public ::testing::Test {
     return Json::parse(ran.out);
   }
   std::string store() const { return folder_.file("s.db"); }
-  /// First column of all rows.
+  /// Returns the first column of all rows.
   std::vector<std::string> query(const std::string& sql) const {
     measure::sqlite::Database database(store());
     measure::sqlite::Statement statement(database, sql);
@@ -86,7 +86,7 @@ TEST_F(Tune, InterpreterAndTheStore) {
   EXPECT_EQ(std::set(after.begin(), after.end()).size(), after.size()) << "known trials are not measured again";
 }
 
-// Nothing is stored of the schedules that are left out.
+// Schedules that are left out are not stored.
 TEST_F(Tune, FindsOnlySchedulesOfTheSameBits) {
   const std::string sums = write_file(folder_.path(), "sums.yaml",
                                       "device: interpreter\nbudget: {time: 60, trials: 12}\nkernels:\n"
@@ -108,7 +108,7 @@ TEST_F(Tune, FindsOnlySchedulesOfTheSameBits) {
   EXPECT_THAT(query("SELECT DISTINCT settings FROM search"), ::testing::Contains(::testing::HasSubstr("same-bits-as")));
 }
 
-// The order of the stored winner, and the order of its rows for another number of them.
+// The search takes the stored winner's order of additions. For another number of rows it takes the order in each row.
 TEST_F(Tune, TakesTheBitsOfTheStoredSchedule) {
   const auto config = [&](int rows) {
     return write_file(folder_.path(), fmt::format("matmul{}.yaml", rows),
@@ -142,7 +142,7 @@ TEST_F(Tune, TheSameSeedAsksTheSame) {
   EXPECT_NE(first, trails("6"));
 }
 
-// No schedule is as much as 100 times as fast as one of the first eight.
+// No schedule is 100 times as fast as the best of the first eight, so the search ends when the goal is first tested.
 TEST_F(Tune, AGoalEndsTheSearchOfAKernel) {
   const std::string yaml =
       write_file(folder_.path(), "goal.yaml",
@@ -156,7 +156,7 @@ TEST_F(Tune, AGoalEndsTheSearchOfAKernel) {
   EXPECT_THAT(refused.err, HasSubstr("--goal"));
 }
 
-// Two tuners at the same time, with one store.
+// Two tuners that run at the same time with one store.
 class TwoTuners : public Tune {
  protected:
   void tune_at_once(const std::string& seed, const std::string& other_seed, const std::string& trials) {
@@ -180,12 +180,12 @@ class TwoTuners : public Tune {
   }
 };
 
-// They ask for the same candidates in the same order. The one that starts first may stay ahead to
-// the end, so both need not measure.
+// Both tuners ask for the same candidates in the same order. The tuner that starts first may stay ahead to the end, so
+// the other one may measure nothing.
 TEST_F(TwoTuners, OfOneSeedMeasureNothingTwice) { tune_at_once("3", "3", "40"); }
 
-// Their candidates overlap in part: six trials are a small part of a space, so each asks for some
-// that the other does not.
+// The tuners' candidates overlap only in part: six trials are a small part of a space, so each tuner asks for
+// candidates that the other one does not ask for.
 TEST_F(TwoTuners, OfTwoSeedsMeasureNothingTwiceAndBothMeasure) {
   tune_at_once("3", "4", "6");
   EXPECT_EQ(query("SELECT count(DISTINCT run) FROM trial WHERE stage = 'screen'"), std::vector<std::string>{"2"});
@@ -221,7 +221,8 @@ TEST_F(Tune, CtrlCStopsWithEverythingStored) {
   EXPECT_EQ(query("SELECT count(*) FROM trial").at(0), std::to_string(summary["kernels"][0]["trials"].get<int>()));
 }
 
-// PoCL's compiler, told of the signal, deletes the files it works on: a sound candidate would be stored as broken.
+// PoCL's compiler deletes the files it works on if it receives the signal. A sound candidate must not be stored as
+// broken.
 TEST_F(Tune, ASignalDuringABuildIsNoFailureOfTheCandidate) {
   const std::string yaml = write_file(folder_.path(), "builds.yaml",
                                       "search: {strategy: random}\nbudget: {time: 60, trials: 1000, patience: 1000}\n"
@@ -242,7 +243,7 @@ TEST_F(Tune, TimeIsSharedAndAlwaysEnoughForTheHeuristic) {
   for (const Json& kernel : summary["kernels"]) EXPECT_EQ(kernel["trials"], 1);
 }
 
-/// Names in the order in which their results came.
+/// Returns the kernels' names in the order in which their results came.
 std::vector<std::string> order_of(const std::string& progress) {
   std::vector<std::string> names;
   std::istringstream lines(progress);
@@ -263,7 +264,8 @@ TEST_F(Tune, AKernelWithoutTimeIsNotFinished) {
   EXPECT_THAT(run(command).out,
               HasSubstr("not finished, 2 of 2 kernels; the same command continues with these first: "));
   EXPECT_THAT(run_program({"deplo", "db", "best", store()}).out, HasSubstr("unfinished"));
-  // What is asked for is the same but for the time: all are finished, and a command without time asks the store.
+  // Without the time limit the search is the same and finishes all kernels. Afterwards a command without time takes the
+  // results from the store.
   const Json all = run_json({"--config", tiny_});
   for (const Json& kernel : all["kernels"]) EXPECT_TRUE(kernel["finished"]);
   const std::string trials = query("SELECT count(*) FROM trial").at(0);
@@ -281,7 +283,7 @@ TEST_F(Tune, AKernelWithoutTimeIsNotFinished) {
   for (const Json& kernel : other["kernels"]) EXPECT_FALSE(kernel["finished"]);
 }
 
-// Only one of two kernels is finished: the other one is the first of the next run.
+// If only one of two kernels is finished, the next run begins with the other one.
 TEST_F(Tune, UnfinishedKernelsComeFirst) {
   const std::vector<std::string> command{"--config", tiny_};
   ASSERT_EQ(run(command).code, 0);

@@ -38,7 +38,7 @@ class WarmStore : public ::testing::Test {
     measure::Ids ids = measure::add_context(store);
     add(store, ids, "far", "n < 4096", 3);
     add(store, ids, "same", "n < 64", 3);
-    add(store, ids, "poor", "n < 65", 1);  // one time says nothing
+    add(store, ids, "poor", "n < 65", 1);  // a single time gives no information
     add(store, ids, "near", "n < 128", 2);
     add(store, ids, "other", "m < 64", 3);
   }
@@ -78,7 +78,7 @@ TEST_F(WarmStore, MustBeThere) {
 
 TEST_F(WarmStore, TheFastestOfEachComeFirstThatExistHere) {
   const auto found = engine::warm_sources(path(), "n < 64", 4);
-  // near: k=0, k=1; far and same: k=0 to k=2. The space has no k=2.
+  // Kernel near has trials of k=0 and k=1, far and same have trials of k=0 to k=2. The space has no k=2.
   search::RecordsBuilder builder("test");
   builder.add_knob("k");
   for (const std::int64_t k : {1, 0}) builder.add(std::array{Value{k}}, {});
@@ -120,11 +120,12 @@ TEST(TuneWarm, BeginsWithTheFastestOfAnotherShapeWhateverTheStrategy) {
     EXPECT_THAT(ran.err, HasSubstr("in another shape"));
     EXPECT_THAT(ran.err, HasSubstr("of their schedules first"));
     EXPECT_EQ(ran.err.find("the model learns from all") != std::string::npos, std::string(strategy) == "model");
-    // Of a fork that only the wider shape has, the schedule takes what it did without.
+    // The fork persistent_blocks may exist only for the wider shape. Its option 0 changes nothing, so it is left out
+    // here.
     const auto trails =
         column(second, "SELECT replace(trail, ' persistent_blocks.blocks=0', '') FROM trial ORDER BY id");
     ASSERT_GE(trails.size(), 5u);
-    EXPECT_THAT(known, ::testing::Contains(trails[1]));  // behind the heuristic's
+    EXPECT_THAT(known, ::testing::Contains(trails[1]));  // trails[0] is the heuristic's
   }
 }
 

@@ -1,4 +1,4 @@
-// What a kernel file becomes: its grid, its options, its text, its arguments.
+// What deplo makes from a kernel file: its grid, options, text and arguments.
 #include "engine/foreign/kernel_file.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,8 @@ using ::testing::HasSubstr;
 
 class KernelFileCode : public ::testing::Test {
  protected:
-  /// A kernel of two parameters, bx and w, in YAML; `launch`: lines of its specification.
+  /// Returns a kernel with the parameters bx, w and f, described in YAML. `launch` has further lines of its
+  /// specification.
   KernelFile file(const std::string& launch, const std::string& kernel = "k.cl", const std::string& more = "") const {
     write(kernel, "__global__ void k() {}  // __kernel; bx, w\n");
     write("k.yaml",
@@ -66,7 +67,7 @@ TEST_F(KernelFileCode, TheTextHasAllThatTheCodeDependsOn) {
   EXPECT_THAT(code.launch->scalars[0].bytes, ElementsAre(0, 0, 0, 128));
   EXPECT_EQ(made.signature().buffers[0].shape, (ir::Shape{40}));
   EXPECT_EQ(made.signature().buffers[1].shape, (ir::Shape{128}));
-  // Values of parameters are no part of a kernel's identity; arguments and the source are.
+  // A kernel's identity includes its arguments and its source, but not the values of its parameters.
   EXPECT_THAT(made.identity(), HasSubstr("argument y int[128] output\nproblem 96\n"));
   EXPECT_THAT(made.identity(), ::testing::Not(HasSubstr("[32, 48")));
 }
@@ -74,7 +75,7 @@ TEST_F(KernelFileCode, TheTextHasAllThatTheCodeDependsOn) {
 TEST_F(KernelFileCode, NamesInCudaAreNotMangled) {
   const KernelFile made = file("  Language: CUDA\n  LocalSize: {X: bx}\n  ProblemSize: [96]\n", "k.cu");
   EXPECT_THAT(heuristic(made).source.text, HasSubstr("\nextern \"C\" __global__ void k() {}"));
-  EXPECT_TRUE(heuristic(made).source.architecture_specific);  // wgmma is the user's to use
+  EXPECT_TRUE(heuristic(made).source.architecture_specific);  // so that users' kernels may use wgmma
 }
 
 TEST_F(KernelFileCode, TheReferenceHasFixedParametersAndDefaults) {
@@ -86,7 +87,7 @@ TEST_F(KernelFileCode, TheReferenceHasFixedParametersAndDefaults) {
   EXPECT_THAT(expected.name, HasSubstr("the reference (bx=32, w=fast, f=0.5)"));
 }
 
-/// A kernel k of the parameter bx (32, 48 or 64, without 48 by a condition), with these arguments.
+/// Makes a kernel k with these arguments. Its parameter bx is 32 or 64, because a condition excludes 48.
 class KernelFileArguments : public KernelFileCode {
  protected:
   KernelFile with(const std::string& arguments, const std::string& language = "OpenCL", const std::string& name = "k",
@@ -169,7 +170,7 @@ TEST_F(KernelFileArguments, TypesOfEachWidth) {
                 "or a vector of these such as float4)"));
 }
 
-// An array has room for each legal configuration: 48 would need more than 32 does, and is not legal.
+// An array's size is the largest over all legal configurations. bx = 48 would need a larger array, but is not legal.
 TEST_F(KernelFileArguments, SizesMayDependOnParameters) {
   const auto elements = [&](const std::string& size) {
     return with("    - {Name: x, Type: float, Size: \"" + size + "\"}\n").signature().buffers[1].shape[0];
@@ -214,7 +215,7 @@ TEST_F(KernelFileArguments, TemplatesAndConstantVariablesOfCuda) {
   EXPECT_THAT(fault("", "OpenCL", "k<1>"), HasSubstr("only CUDA C++ has templates"));
 }
 
-// Kernel Tuner copies them to a __constant__ variable, and passes them, too.
+// Kernel Tuner copies these arrays to a __constant__ variable, and also passes them as arguments.
 TEST_F(KernelFileArguments, ConstantMemoryOfOtherTools) {
   const std::string n = "    - {Name: n, Type: int, MemoryType: Scalar, FillValue: 3}\n";
   for (const std::string key : {"MemType: Constant", "MemoryType: Constant", "MemoryType: Vector, MemType: Constant"}) {
@@ -258,7 +259,7 @@ TEST_F(KernelFileArguments, ArraysOfNpzFiles) {
               HasSubstr("arrays.npz: expected 8 elements of 'x', found 64"));
 }
 
-// Said when the space is read, with the space's line and the file as it is written there.
+// The errors come when the space is read. They name the space's line and the file as it is written there.
 TEST_F(KernelFileArguments, FilesOfTheReferenceFit) {
   const std::string archive = DEPLO_SOURCE_DIR "/tests/data/kernel_files/arrays.npz";
   const std::string n = "    - {Name: n, Type: int, MemoryType: Scalar, FillValue: 1}\n";

@@ -21,7 +21,8 @@ using ::testing::IsEmpty;
 
 class KernelFileOfOthers : public ::testing::Test {
  protected:
-  /// A T1 file; `arguments` and `more`: members of the lists of arguments and of the specification.
+  /// Returns a T1 file. `arguments` has further members of the list of arguments, `more` has members of the
+  /// specification.
   KernelFile t1(const std::string& arguments, const std::string& more = "", const std::string& top = "",
                 const std::string& space = "") const {
     write("k.T1.json",
@@ -48,7 +49,7 @@ class KernelFileOfOthers : public ::testing::Test {
   static measure::KernelCode heuristic(const KernelFile& file) {
     return file.code(file.space().configuration(*search::heuristic(file.space())));
   }
-  /// Of the last argument.
+  /// Returns the values of the last argument.
   std::vector<double> values(const std::string& argument) const {
     const KernelFile made = t1(", " + argument);
     const ir::Numbers all =
@@ -162,7 +163,7 @@ TEST_F(KernelFileOfOthers, ReferenceArgumentsAreTheReference) {
               HasSubstr("expected File, BinaryRaw or Generator"));
 }
 
-// KTT's kernels add to such arrays.
+// KTT's kernels add to arrays that are declared as write-only.
 TEST_F(KernelFileOfOthers, WriteOnlyArraysWithAFillValueHaveIt) {
   const auto source = [&](const std::string& fill) {
     return heuristic(t1(R"(, {"Name": "z", "Type": "float", "Size": 4, "AccessType": "WriteOnly")" + fill + "}"))

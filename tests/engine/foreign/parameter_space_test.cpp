@@ -1,4 +1,4 @@
-// Spaces of kernel files: expressions, and legal configurations against brute force.
+// Spaces of kernel files: expressions, and legal configurations, which are compared with brute force.
 #include "engine/foreign/parameter_space.h"
 
 #include <fmt/format.h>
@@ -114,7 +114,7 @@ TEST(ForeignExpression, SaysWhatIsWrong) {
   EXPECT_THROW(value(std::string(10000, '-') + "1"), Error);
 }
 
-// Whatever the text: a value or an Error.
+// Any text gives a value or an Error.
 TEST(ForeignExpression, SurvivesAnyText) {
   Rng rng(5);
   constexpr std::string_view parts[] = {"1",
@@ -181,7 +181,7 @@ std::set<std::string> configurations(const search::Space& space) {
   return all;
 }
 
-/// Every combination that keeps every constraint.
+/// Returns every combination that satisfies every constraint.
 std::set<std::string> brute_force(const std::vector<Parameter>& parameters, const std::vector<Expression>& all) {
   std::set<std::string> legal;
   std::vector<std::size_t> at(parameters.size(), 0);
@@ -244,12 +244,12 @@ TEST(ForeignSpace, AgreesWithBruteForce) {
   EXPECT_GT(legal_spaces, 150);
 }
 
-/// Random constraints of all kinds of values and operators.
+/// Writes random constraints with all kinds of values and operators.
 class ConstraintWriter {
  public:
   ConstraintWriter(Rng& rng, std::size_t parameters) : rng_(rng), parameters_(parameters) {}
 
-  /// The conditions that "and" joins, or a chain of comparisons does: all of them make the constraint.
+  /// Writes a constraint to `text`. Returns its conditions, which "and" or a chain of comparisons combines.
   std::vector<std::string> conditions(std::string& text) {
     if (rng_.below(5) == 0) {
       const std::string a = number(1), b = number(1), c = number(1), first = relation(), second = relation();
@@ -339,7 +339,7 @@ std::vector<Parameter> random_parameters(Rng& rng) {
 
 enum class Outcome { illegal, fails, legal };
 
-/// Illegal if any condition is false, even if others cannot be evaluated.
+/// Returns illegal if any condition is false, even if others cannot be evaluated.
 Outcome outcome_of(const std::vector<Expression>& conditions, const std::vector<Parameter>& parameters,
                    const std::vector<std::size_t>& at) {
   Outcome outcome = Outcome::legal;
@@ -358,7 +358,7 @@ Outcome outcome_of(const std::vector<Expression>& conditions, const std::vector<
   return outcome;
 }
 
-// Bounds must not cut off anything legal: texts, NaN, overflow and divisions by zero included.
+// Bounds must not exclude legal configurations, even with texts, NaN, overflow and divisions by zero.
 TEST(ForeignSpace, AgreesWithBruteForceForAnyConstraint) {
   int legal_spaces = 0, failing_spaces = 0;
   for (const std::uint64_t seed : drawn_seeds(1500)) {
@@ -407,7 +407,7 @@ TEST(ForeignSpace, TheDefaultsComeFirst) {
   EXPECT_EQ(space.configuration(*search::heuristic(space)), (std::vector<Scalar>{whole(2), whole(16), whole(5)}));
 }
 
-// Ten parameters of eight values, 1.07 * 10^9 configurations: constraints leave some 10^5.
+// Ten parameters of eight values have 1.07 * 10^9 configurations. Constraints leave about 10^5 of them.
 TEST(ForeignSpace, ABillionConfigurationsOpenInASecond) {
   const std::vector<std::int64_t> powers = {1, 2, 4, 8, 16, 32, 64, 128};
   std::vector<Parameter> parameters;
@@ -427,10 +427,10 @@ TEST(ForeignSpace, ABillionConfigurationsOpenInASecond) {
   EXPECT_LT(space.legal(), 1e6);
   RecordProperty("legal", std::to_string(space.legal()));
   RecordProperty("seconds", std::to_string(spent.count()));
-  EXPECT_LT(spent.count(), 20);  // a guard against enumeration, no measurement
+  EXPECT_LT(spent.count(), 20);  // detects enumeration; this is not a benchmark
 }
 
-// Nine parameters of ten values, which one constraint connects: no constraint is complete before the last parameter.
+// Nine parameters of ten values, connected by one constraint that is complete only with the last parameter.
 TEST(ForeignSpace, AWideConstraintIsNotEnumerated) {
   const struct {
     std::vector<std::string> constraints;
@@ -447,7 +447,7 @@ TEST(ForeignSpace, AWideConstraintIsNotEnumerated) {
   for (const auto& [texts, legal] : spaces)
     EXPECT_EQ(ParameterSpace(parameters, constraints(texts), "test").legal(), legal) << texts.front();
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-  EXPECT_LT(spent.count(), 20);  // a guard against enumeration, no measurement
+  EXPECT_LT(spent.count(), 20);  // detects enumeration; this is not a benchmark
 }
 
 TEST(ForeignSpace, IndependentGroupsAreNotMultiplied) {
@@ -491,7 +491,7 @@ TEST(ForeignSpace, FindsAConfigurationByTheValuesThatAreNamed) {
   EXPECT_EQ(space.find(parse_trail("a=4 b=16 o=%")), nullptr);
 }
 
-// As `deplo tune` begins with what search::heuristic() finds, so do all others.
+// All functions replace such defaults by what search::heuristic() finds, with which `deplo tune` begins.
 TEST(ForeignSpace, DefaultsThatAreNotLegalAreReplaced) {
   const ParameterSpace space({parameter("a", {1, 2, 4}, 2), parameter("b", {8, 16, 32}, 2), parameter("c", {3, 5}, 1),
                               parameter("d", {1, 2, 3}, 2), parameter("e", {1, 2})},

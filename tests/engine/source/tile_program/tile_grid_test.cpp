@@ -1,4 +1,4 @@
-// Grids of tile programs: what formulas give, and what they refuse.
+// Grids of tile programs: the results of formulas, and the texts that are refused.
 #include "engine/source/tile_program/tile_grid.h"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,8 @@ TEST(TileGrid, IsNumbersOrFormulasOfTheArguments) {
   EXPECT_EQ(grid("cdiv(a[0],128) * cdiv(a[1],256), n"), (Grid{16, 33, 1}));
   EXPECT_EQ(grid("a[0] / 128, min(out[0], n - 30)"), (Grid{7, 3, 1}));
   EXPECT_EQ(grid("2 + 3 * 4, (2 + 3) * 4, 10 - 2 - 3"), (Grid{14, 20, 5}));
-  EXPECT_EQ(grid("cdiv(7 - 17, 3) + 10, (0 - 10) / 3 + 10, -4 * -2"), (Grid{7, 6, 8}));  // towards +inf, -inf
+  // cdiv rounds towards +inf, / towards -inf
+  EXPECT_EQ(grid("cdiv(7 - 17, 3) + 10, (0 - 10) / 3 + 10, -4 * -2"), (Grid{7, 6, 8}));
   EXPECT_EQ(grid("16777215"), (Grid{16777215, 1, 1}));
 }
 

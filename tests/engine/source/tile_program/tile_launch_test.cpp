@@ -1,4 +1,4 @@
-// A launch of a tile program as NVIDIA's compiler takes it.
+// A launch of a tile program in the form that NVIDIA's compiler expects.
 #include "engine/source/tile_program/tile_launch.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ measure::TileCall call_of(const TileSource& source) {
   return tile_call(launch, raise(launch));
 }
 
-/// "a 64:4 …": a buffer's name, or a number and its bytes.
+/// Returns "a 64:4 …": for each argument the name of its buffer, or its number and the number's size in bytes.
 std::string print(const measure::TileCall& call) {
   std::string text;
   for (const measure::TileCall::Argument& argument : call.arguments) {
@@ -46,7 +46,7 @@ TEST(TileCall, SaysWhyThereIsNone) {
   const std::string tile = DEPLO_SOURCE_DIR "/experiments/tile/";
   EXPECT_EQ(call_of({tile + "vector_add.tile", "", {"a=f32[128]", "b=f32[128]", "c=f32[128]"}, "1"}).problem,
             "expected bytecode, which alone it reads, found a text");
-  // As if it were bytecode: Y = alpha X + Y.
+  // The launch pretends to have bytecode. It computes Y = alpha X + Y.
   TileLaunch saxpy =
       read_launch({tile + "saxpy.tile", "", {"X=f32[128,256]", "Y=f32[128,256]", "2", "128", "256"}, "1,1"});
   saxpy.bytecode = {0};
@@ -54,7 +54,8 @@ TEST(TileCall, SaysWhyThereIsNone) {
             "expected arrays that are read or written, found Y, which is both: its cubin would change its own inputs");
 }
 
-/// A source of the command line and an entry of an experiment: its only kernel has the call, several have a problem.
+/// A source of the command line and an entry of an experiment: if the program is one kernel, this kernel has the call.
+/// If it is several kernels, each has a problem.
 TEST(TileCall, IsThatOfAnOnlyKernel) {
   const TileSource softmax{data + "softmax.tileirbc", "", {"x=f32[7,32]", "y=f32[7,32]"}, "7"};
   const std::vector<LoadedKernel> one = load({{softmax}, {}}, load_target("sm_90"));

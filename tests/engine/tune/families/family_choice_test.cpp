@@ -49,7 +49,7 @@ double loss_of_set(const Losses& losses, const FamilyGoal& goal, std::uint64_t s
   return loss_of(goal, best);
 }
 
-// Against all subsets with the heuristic's schedule.
+// Compares the result with all subsets that contain the heuristic's schedule.
 TEST(FamilyChoice, NoSmallerSetMeetsTheGoal) {
   constexpr std::uint64_t seed = 5;
   Rng rng(seed);
@@ -77,8 +77,8 @@ DispatchRule tree_rule(std::vector<DispatchRule::Node> nodes, std::size_t extent
   return rule;
 }
 
-// The trees keep what the set achieves, whatever is pruned and wherever the heuristic's schedule is preferred. What was
-// measured between the family's shapes takes nothing from them, and keeps the bound as well.
+// The trees achieve what the set of schedules achieves, whatever is pruned, and wherever the heuristic's schedule is
+// preferred. Shapes that were measured between the family's own shapes do not make them worse, and meet the goal, too.
 TEST(FamilyChoice, RulesMeetTheGoalOnTheirOwnShapes) {
   constexpr std::uint64_t seed = 9;
   Rng rng(seed);
@@ -87,7 +87,7 @@ TEST(FamilyChoice, RulesMeetTheGoalOnTheirOwnShapes) {
     const Losses own = drawn_losses(rng, 2 + rng.below(12), 1 + rng.below(8));
     std::vector<FamilyShape> shapes;
     for (std::size_t shape = 0; shape < own.size(); ++shape) {
-      std::vector<double> sizes{static_cast<double>(2 + 2 * shape)};  // different
+      std::vector<double> sizes{static_cast<double>(2 + 2 * shape)};  // different for each shape
       while (sizes.size() < extents) sizes.push_back(static_cast<double>(1 + rng.below(4)));
       shapes.push_back({shape < forms ? shape : rng.below(forms), std::move(sizes)});
     }
@@ -133,7 +133,7 @@ TEST(FamilyChoice, SplitsLieBetweenSizesAndUselessOnesArePruned) {
   EXPECT_EQ(grow_trees(losses, shapes, {0, 1}, {FamilyGoal::Over::worst, 2})[0].size(), 1);
 }
 
-// One shape in the middle has a schedule of its own: two splits around it, no others.
+// One shape in the middle has a schedule of its own: the rule has the two splits around this shape, and no others.
 TEST(FamilyChoice, ShapesOfOneScheduleStayTogether) {
   const Losses losses = {{0, 1}, {0, 1}, {0, 1}, {0.06, 0}, {0, 1}};
   const std::vector<FamilyShape> shapes = {{0, {1}}, {0, {2}}, {0, {4}}, {0, {9}}, {0, {16}}};
@@ -141,14 +141,14 @@ TEST(FamilyChoice, ShapesOfOneScheduleStayTogether) {
             "n0 < 6: A; otherwise n0 < 12: B; otherwise A");
 }
 
-// Both schedules suit the shapes at the ends; what is between them gets what is best there.
+// Schedule B is best for the family's own shapes. Shapes between them, where A is best, add splits to the rule.
 TEST(FamilyChoice, ShapesBetweenPlaceTheSplits) {
   const FamilyGoal goal{FamilyGoal::Over::worst, 0.05};
   const auto rule = [&](const Losses& losses, const std::vector<FamilyShape>& shapes) {
     return describe(tree_rule(grow_trees(losses, shapes, {0, 1}, goal)[0], 1));
   };
   const std::vector<FamilyShape> shapes = {{0, {16}}, {0, {32}}, {0, {64}}, {0, {25}, true}, {0, {36}, true}};
-  const Losses tiles = {{1, 0}, {1, 0}, {1, 0}};  // a tile of 16 divides these
+  const Losses tiles = {{1, 0}, {1, 0}, {1, 0}};  // the family's own shapes, which a tile of 16 divides
   EXPECT_EQ(rule(tiles, {shapes.begin(), shapes.begin() + 3}), "B");
   Losses measured = tiles;
   measured.insert(measured.end(), {{0, 0.6}, {0, 0.4}});
@@ -246,7 +246,7 @@ TEST(ShapeForm, TellsSizesApartFromWhatIsComputed) {
   EXPECT_EQ(form("softmax", 1, 16).key(), form("softmax", 2, 16).key());
 }
 
-// Names, and the order of buffers, are another's.
+// The kernel's names and the order of its buffers are not those of the family.
 TEST(ShapeForm, AKernelGetsTheNamesOfItsFamily) {
   const ir::Program theirs = load_kernel("matmul", {{"M", 7}, {"N", 48}, {"K", 64}}, "test");
   const ir::Program kernel = ir::parse(R"(=== loop: product_2 ===
