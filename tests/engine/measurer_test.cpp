@@ -159,8 +159,8 @@ TEST_F(Measuring, AFailureOfTheMachineIsTriedAgainTwice) {
   EXPECT_EQ(bench_.screened.size(), 3U);
 }
 
-// A trial with less effort has its own protocol. It answers only requests for this effort, while a trial with full
-// effort answers both, and it never counts as the best.
+// A trial with less effort has its own protocol: it answers only requests for this effort, and never counts as the
+// best. A trial with full effort answers both kinds of requests.
 TEST_F(Measuring, LessEffortIsNoAnswerToAFullQuestion) {
   const search::Candidate quick(candidate_, 0.25);
   EXPECT_FALSE(start().screen(quick, 1e9).known);

@@ -1,4 +1,4 @@
-// What is compared in a store: never the guesses of trials with less effort, whoever reads the store.
+// Trials that are read from a store. The guesses of trials with less effort never count, whoever reads the store.
 #include "engine/learn/store_keys.h"
 
 #include <gmock/gmock.h>

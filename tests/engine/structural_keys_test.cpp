@@ -1,4 +1,5 @@
-// Kernels of real models in disguise: a disguise must not change the keys, and everything else must.
+// Keys of kernels of real models. A kernel in disguise must have the same keys, and a different kernel must have
+// others.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

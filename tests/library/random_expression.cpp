@@ -215,7 +215,7 @@ class Generator {
       case 0:
         return add(fmt::format("F.embedding(torch.randint(0, {0}, ({1}, 3)), torch.randn({0}, {2}))", 1 + extent(),
                                extent(), extent()));
-      // The condition is an input. Computed numbers may differ in their last bits, and then both answers would be
+      // The condition is an input. If it were computed, it might differ in the last bits, and both answers would be
       // right.
       case 1:
         return add(fmt::format("torch.where(torch.randn({0}) < 0, $0, -$0)", list(shape(a))), {a});

@@ -28,8 +28,8 @@ RandomExpression random_expression(std::uint64_t seed, int steps);
 /// Returns a smaller expression for which `fails` is true, too: fewer outputs, inputs for operations, smaller extents.
 RandomExpression shrink(RandomExpression, const std::function<bool(const std::string& text)>& fails);
 
-/// Returns the values of each input and parameter of the text's graph, and nothing for other nodes. Floats are in [-1,
-/// 1), integers in the range that the text states.
+/// Returns values for the inputs and parameters of the text's graph, and none for other nodes. Integers lie in the
+/// range that the text states, floats in [-1, 1).
 std::vector<std::vector<double>> random_sources(const std::string& text);
 
 }  // namespace deplo::testing

@@ -82,7 +82,7 @@ bool is_command(const std::string& line) {
   return std::regex_match(line, begins);
 }
 
-/// The lines of the indented and fenced blocks, without their indentation; "\f" between two blocks.
+/// Returns the lines of the indented and fenced blocks, without their indentation, and "\f" between two blocks.
 std::vector<std::pair<int, std::string>> block_lines(const fs::path& page) {
   std::vector<std::pair<int, std::string>> lines;
   std::ifstream in(page);

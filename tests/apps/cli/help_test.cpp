@@ -77,7 +77,8 @@ TEST(Help, MisspeltWords) {
   EXPECT_THAT(refusal({"deplo", "nonsense"}), Not(HasSubstr("did you mean")));
 }
 
-// A control character is printed as four characters. Without a limit on those, this message had 2,394 bytes.
+// A control character is printed as four characters. If the length limit did not count them, this message would have
+// 2,394 bytes.
 TEST(Messages, AreShortWhateverIsInThem) {
   const std::string message =
       refusal({"deplo", "space", "-k", "matmul", "--restrict", std::string(3000, '\n') + "x.y=1"});

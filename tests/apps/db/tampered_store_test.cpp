@@ -29,7 +29,7 @@ enum class Run {
 
 struct Tampering {
   const char* name;
-  const char* sql;    // changes the store; "": bytes are changed instead
+  const char* sql;    // statements that change the store; "": its bytes are changed instead
   const char* fault;  // what `deplo db check` says; "": nothing
   Run run;
 };

@@ -98,7 +98,7 @@ TEST_F(MachineCode, Resources) {
   EXPECT_EQ(std::ranges::count(good({"-c", two_kernels, "--resources", "--only", "0"}), '\n'), 2);
 }
 
-// Without nvdisasm, the test expects the line that says that it is missing.
+// Without nvdisasm, the test expects one line that says that nvdisasm is missing.
 TEST_F(MachineCode, Instructions) {
   const std::vector<std::string> sass = with({"--ir", "sass"}), instructions = with({"--instructions"});
   if (!measure::cuda::find_program("nvdisasm")) {

@@ -1,5 +1,5 @@
-// Attention in one kernel on PoCL against the reference in double: calls drawn from a grid of heads, groups, lengths,
-// head sizes, masks and types.
+// Attention in one kernel on PoCL, compared with the reference in double. The calls are drawn from a grid of heads,
+// groups, lengths, head sizes, masks and types.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

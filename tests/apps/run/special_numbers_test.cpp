@@ -1,4 +1,4 @@
-// NaN, infinities and zeros of both signs through kernels on PoCL, against values that PyTorch computed.
+// NaN, infinities and zeros of both signs through kernels on PoCL, compared with values that PyTorch computed.
 #include <gtest/gtest.h>
 
 #include "ir/emit/emit.h"

@@ -189,7 +189,7 @@ TEST_F(TileProgram, TakesArraysFromFiles) {
     const std::vector<float> c = measure::read_npy(outputs + "/c.npy", {ir::DType::f32, {128}});
     for (std::size_t i = 0; i < c.size(); ++i) EXPECT_EQ(c[i], static_cast<float>(i) + 0.5F) << device;
   }
-  // An array of f16 and an array of integers. Two integers choose the same row.
+  // An array of f16 and an array of integers. Each two neighbouring integers choose the same row.
   std::vector<std::uint16_t> x(25 * 16);
   std::vector<std::int32_t> id(21);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = ir::float16_bits(static_cast<float>(i), ir::DType::f16);

@@ -1,4 +1,4 @@
-// Long sums, variances and norms on PoCL are as accurate as PyTorch's, by the errors of tests/data/torch_errors.
+// Long sums, variances and norms on PoCL are as accurate as PyTorch's, whose errors are in tests/data/torch_errors.
 #include <gtest/gtest.h>
 
 #include <filesystem>

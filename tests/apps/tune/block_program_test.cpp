@@ -20,7 +20,7 @@ const std::string exported = DEPLO_SOURCE_DIR "/experiments/tile/exported/";
 
 class BlockProgram : public ::testing::Test {
  protected:
-  /// Layer norm backward: it locks, adds to two arrays, and rounds to 16 bits.
+  /// Returns the flags of layer norm backward. The program takes a lock, adds to two arrays, and rounds to 16 bits.
   static Words locked_norm() {
     Words words{"--tile", exported + "layer_norm_backward_locked.tileirbc", "--grid", "6"};
     for (const char* argument : {"dy=f16[6,48]", "x=f16[6,48]", "w=f16[48]", "mean=f32[6]", "rstd=f32[6]",

@@ -45,9 +45,8 @@ constexpr const char* experiment_to_build =
 /// The effects of the kills. `tried` is the number of kills; the other counts are errors.
 struct Toll {
   int tried = 0;
-  std::size_t lost = 0;  // trials of an undisturbed tuner that are missing
-  // stores whose best schedules differ from the undisturbed ones, and kernels without a best schedule
-  std::size_t demoted = 0;
+  std::size_t lost = 0;     // trials of an undisturbed tuner that are missing
+  std::size_t demoted = 0;  // stores whose best schedules differ from the undisturbed ones; kernels without a best
   std::size_t wrong = 0;    // trials that an undisturbed tuner did not store, or stored differently
   std::size_t crashed = 0;  // tuners whose exit code was not 0
 };

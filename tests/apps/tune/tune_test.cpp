@@ -108,7 +108,8 @@ TEST_F(Tune, FindsOnlySchedulesOfTheSameBits) {
   EXPECT_THAT(query("SELECT DISTINCT settings FROM search"), ::testing::Contains(::testing::HasSubstr("same-bits-as")));
 }
 
-// The search takes the stored winner's order of additions. For another number of rows it takes the order in each row.
+// The search takes the stored winner's order of additions. For another number of rows it takes the winner's order
+// within a row.
 TEST_F(Tune, TakesTheBitsOfTheStoredSchedule) {
   const auto config = [&](int rows) {
     return write_file(folder_.path(), fmt::format("matmul{}.yaml", rows),
@@ -278,7 +279,7 @@ TEST_F(Tune, AKernelWithoutTimeIsNotFinished) {
   }
   EXPECT_EQ(query("SELECT count(*) FROM trial").at(0), trials) << "nothing is measured";
   EXPECT_THAT(run_program({"deplo", "db", "best", store()}).out, ::testing::Not(HasSubstr("unfinished")));
-  // Another seed is another search.
+  // A search with another seed is a different search, which is not finished.
   const Json other = run_json({"--config", tiny_, "--time", "0", "--seed", "5"});
   for (const Json& kernel : other["kernels"]) EXPECT_FALSE(kernel["finished"]);
 }

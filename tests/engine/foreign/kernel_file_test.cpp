@@ -259,7 +259,7 @@ TEST_F(KernelFileArguments, ArraysOfNpzFiles) {
               HasSubstr("arrays.npz: expected 8 elements of 'x', found 64"));
 }
 
-// The errors come when the space is read. They name the space's line and the file as it is written there.
+// The errors are reported when the space is read. They name the space's line and the file as it is written there.
 TEST_F(KernelFileArguments, FilesOfTheReferenceFit) {
   const std::string archive = DEPLO_SOURCE_DIR "/tests/data/kernel_files/arrays.npz";
   const std::string n = "    - {Name: n, Type: int, MemoryType: Scalar, FillValue: 1}\n";
@@ -286,7 +286,7 @@ TEST_F(KernelFileArguments, ArraysOfRawFiles) {
   EXPECT_THAT(fault(x(4)), HasSubstr("expected a file of 16 bytes, found 12"));
 }
 
-// Keys of KTT's loader.
+// Keys that KTT's loader defines.
 TEST_F(KernelFileArguments, SharedMemoryAndTypeNames) {
   const std::string more = "  SharedMemory: bx * 4\n  KernelTypeNames: [float, int]\n";
   const measure::KernelCode code = heuristic(with("", "CUDA", "k", more));

@@ -491,7 +491,7 @@ TEST(ForeignSpace, FindsAConfigurationByTheValuesThatAreNamed) {
   EXPECT_EQ(space.find(parse_trail("a=4 b=16 o=%")), nullptr);
 }
 
-// All functions replace such defaults by what search::heuristic() finds, with which `deplo tune` begins.
+// Such defaults are replaced by the configuration of search::heuristic(), with which `deplo tune` begins.
 TEST(ForeignSpace, DefaultsThatAreNotLegalAreReplaced) {
   const ParameterSpace space({parameter("a", {1, 2, 4}, 2), parameter("b", {8, 16, 32}, 2), parameter("c", {3, 5}, 1),
                               parameter("d", {1, 2, 3}, 2), parameter("e", {1, 2})},
