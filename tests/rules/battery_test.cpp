@@ -1,6 +1,5 @@
-// One battery for all rules × goldens × options: whatever is chosen, the program means the same, in numbers
-// and in exact arithmetic, verifies, is the same
-// text twice and reads back.
+// Tests every option of every rule on every golden. The resulting program must compute the same results in floating
+// point and in exact arithmetic, pass the verifier, print the same text each time, and parse back to the same program.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -14,10 +13,10 @@
 namespace deplo::rules {
 namespace {
 
-constexpr double most_steps = 60e3;       // a program is interpreted up to this many lane-steps
-constexpr double steps_per_golden = 3e6;  // then its further options are only verified
+constexpr double most_steps = 60e3;       // programs that take more lane-steps than this are not interpreted
+constexpr double steps_per_golden = 3e6;  // after this many lane-steps, further options of a golden are only verified
 
-/// Calls f(pins) for every way through the rule's forks.
+/// Calls f(pins) for every path through the rule's forks.
 void for_each_choice(const Rule& rule, const ir::Program& before, const Target& target, Trail& pins,
                      const std::function<void(const Trail&)>& f) {
   const Verdict verdict = rule.decide(before, target, Pins(pins));
@@ -46,7 +45,7 @@ void check_form(const Rule& rule, const ir::Program& before, const ir::Program& 
   ASSERT_EQ(ir::parse(text), after) << text;
 }
 
-/// How many of the golden's choices were interpreted.
+/// Checks every path through the rule's forks for the golden. Returns how many resulting programs were interpreted.
 int check_golden(const Rule& rule, const Golden& golden) {
   const Target target = load_target(golden.target);
   const ir::Program before = ir::parse(golden.before, {}, golden.path);

@@ -1,4 +1,4 @@
-// What the untuned compiler takes: the first option of each fork, by rule and target.
+// Tests the untuned compiler's choices: the first option of each fork, for each rule and target.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@
 namespace deplo::rules {
 namespace {
 
-// The first option of the knob on the heuristic's way; nullopt: no such decision.
+// Returns the knob's value in the heuristic's schedule; nullopt if the schedule does not have this knob.
 std::optional<std::int64_t> first(const ir::Program& loop, const char* target, std::string_view knob) {
   const Lowering lowering = heuristic(loop, load_target(target));
   for (const Choice& choice : lowering.trail())
@@ -31,7 +31,7 @@ std::vector<Value> options(const ir::Program& loop, const char* target, std::str
   return lowering.fork() ? lowering.fork()->options : std::vector<Value>{};
 }
 
-// A CPU's thread takes two lines of windows, whose turns are unrolled, and asks for nothing ahead.
+// On a CPU, a thread computes two lines of windows. Its loop over a window is unrolled, and nothing is prefetched.
 TEST(Choices, WindowsOfACpuShareLines) {
   const auto loop = [](std::int64_t side) {
     return ir::parse(
@@ -45,12 +45,12 @@ TEST(Choices, WindowsOfACpuShareLines) {
   EXPECT_EQ(first(loop(7), "opencl-cpu", "blockify_launch.rows"), 2);
   EXPECT_EQ(first(loop(7), "opencl-cpu", "vectorize.width"), 16);
   EXPECT_EQ(first(loop(7), "opencl-cpu", "prefetch.x"), 0);
-  EXPECT_EQ(first(loop(7), "opencl-cpu", "mark_unroll.a7"), 0);  // whole
-  EXPECT_EQ(first(loop(9), "opencl-cpu", "mark_unroll.a7"), 1);  // 81 turns
+  EXPECT_EQ(first(loop(7), "opencl-cpu", "mark_unroll.a7"), 0);  // fully unrolled
+  EXPECT_EQ(first(loop(9), "opencl-cpu", "mark_unroll.a7"), 1);  // 81 iterations: not unrolled
 }
 
-// A depthwise convolution of few channels: its vectors are of channels, and rows of places are threads, not the rows of
-// a matmul, though no thread axis of several elements walks the channels then.
+// In a depthwise convolution with few channels, vectors lie along the channels, and threads take rows of positions. It
+// is not scheduled as a matmul, although no thread axis with several elements walks the channels in that schedule.
 TEST(Choices, DepthwiseConvolutionsOfACpuAreNoMatmuls) {
   const ir::Program loop = ir::parse(
       "=== loop: depthwise ===\ninput x: f32[18, 18, 96]\ninput w: f32[3, 3, 96]\noutput y: f32[16, 16, 96]\n"
@@ -64,7 +64,7 @@ TEST(Choices, DepthwiseConvolutionsOfACpuAreNoMatmuls) {
   EXPECT_EQ(first(loop, "opencl-cpu", "register_tile.fm"), std::nullopt);
 }
 
-// A GPU's thread takes a window, and a block 256 of them, from several lines or images.
+// On a GPU, a thread computes one window. A block has up to 256 windows, from several lines or images.
 TEST(Choices, ShortSumsAreAThreadsOwn) {
   const auto pool = [](std::int64_t side, std::int64_t window) {
     return ir::parse(
@@ -75,14 +75,14 @@ TEST(Choices, ShortSumsAreAThreadsOwn) {
                     "        acc0 <- maximum(acc0, in0)\n      y[a0, a1, a2] = acc0\n",
                     side, side / window, window, window * window));
   };
-  EXPECT_EQ(first(pool(56, 2), "sm_90", "join_axes.count"), 2);  // 28 x 28
-  EXPECT_EQ(first(pool(8, 2), "sm_90", "join_axes.count"), 3);   // 4 x 4
+  EXPECT_EQ(first(pool(56, 2), "sm_90", "join_axes.count"), 2);  // images of 28 x 28 windows
+  EXPECT_EQ(first(pool(8, 2), "sm_90", "join_axes.count"), 3);   // images of 4 x 4 windows
   EXPECT_EQ(first(pool(256, 2), "sm_90", "join_axes.count"), std::nullopt);
   EXPECT_EQ(first(pool(56, 2), "opencl-cpu", "join_axes.count"), std::nullopt);
   EXPECT_EQ(first(pool(56, 2), "sm_90", "cooperative_reduce.threads"), 1);
   EXPECT_EQ(first(pool(56, 2), "sm_90", "cooperative_reduce.rows"), 256);
   EXPECT_EQ(first(pool(8, 2), "sm_90", "cooperative_reduce.rows"), 32);      // 8192 windows for 132 units
-  EXPECT_EQ(first(pool(48, 6), "sm_90", "cooperative_reduce.threads"), 32);  // 36 elements
+  EXPECT_EQ(first(pool(48, 6), "sm_90", "cooperative_reduce.threads"), 32);  // 36 elements in a window
   const auto rows = [](std::int64_t columns) {
     return ir::parse(
         fmt::format("=== loop: sum ===\ninput x: f32[99999, {0}]\noutput y: f32[99999]\n"
@@ -96,7 +96,7 @@ TEST(Choices, ShortSumsAreAThreadsOwn) {
   EXPECT_EQ(first(rows(32), "sm_90", "cooperative_reduce.threads"), 32);
 }
 
-// One row of a matmul, whose weights lie along the columns.
+// Returns a loop program for one row of a matmul with `n` columns. Neighbouring columns are adjacent in memory.
 ir::Program vector_times_matrix(std::int64_t n) {
   return ir::parse(
       fmt::format("=== loop: linear ===\ninput x: f32[4096]\ninput w: f32[4096, {0}]\noutput y: f32[{0}]\n"
@@ -106,15 +106,16 @@ ir::Program vector_times_matrix(std::int64_t n) {
                   n));
 }
 
-// The vector is the same for all columns, so a warp reads neighbours of the matrix.
+// All columns read the same vector, so the threads of a warp take neighbouring columns and read adjacent elements of
+// the matrix.
 TEST(Choices, AGpuSumsNeighbouringColumnsInAWarp) {
   for (const char* target : {"sm_80", "sm_90"}) {
     EXPECT_EQ(first(vector_times_matrix(4096), target, "cooperative_reduce.rows"), 32);
     EXPECT_EQ(first(vector_times_matrix(4096), target, "chunk_reduce.chunk"), 0);  // nothing to stage
-    EXPECT_EQ(first(vector_times_matrix(4096), target, "mark_unroll.a3"), 16);     // loads under way
+    EXPECT_EQ(first(vector_times_matrix(4096), target, "mark_unroll.a3"), 16);     // keeps loads in flight
   }
   EXPECT_EQ(first(vector_times_matrix(4096), "sm_90", "cooperative_reduce.threads"), 32);  // 128 blocks for 132 units
-  EXPECT_EQ(first(vector_times_matrix(4096), "sm_80", "cooperative_reduce.threads"), 16);  // for 108
+  EXPECT_EQ(first(vector_times_matrix(4096), "sm_80", "cooperative_reduce.threads"), 16);  // 108 units
   EXPECT_EQ(first(vector_times_matrix(32768), "sm_90", "cooperative_reduce.threads"), 8);
 }
 
@@ -130,9 +131,9 @@ TEST(Choices, AllCoresHaveAsManyBlocks) {
   const auto columns = [](std::int64_t m, std::int64_t n, std::int64_t k) {
     return first(matmul(m, n, k), "opencl-cpu", "blockify_launch.bn");
   };
-  EXPECT_EQ(columns(128, 384, 256), 96);   // not three of 128
-  EXPECT_EQ(columns(128, 512, 256), 128);  // four
-  EXPECT_EQ(columns(128, 896, 256), 128);  // seven: other widths lose more than the eighth that is idle
+  EXPECT_EQ(columns(128, 384, 256), 96);   // rather than three blocks of 128
+  EXPECT_EQ(columns(128, 512, 256), 128);  // four blocks
+  EXPECT_EQ(columns(128, 896, 256), 128);  // seven blocks: other widths lose more than the idle eighth
   const std::vector<Value> widths = options(matmul(128, 384, 256), "opencl-cpu", "blockify_launch.bn");
   EXPECT_NE(std::ranges::find(widths, Value(128)), widths.end());
 }
@@ -167,7 +168,8 @@ TEST(Choices, AShortSumOfFewRowsIsOneChunk) {
   EXPECT_EQ(chunk(128, 192), 192);
 }
 
-// AVX2 has 16 registers: a thread has 4 x 24 sums, and the panel of columns is of 96 KiB.
+// AVX2 has 16 registers, so a thread has 4 x 24 accumulators. A panel of columns takes about 96 KiB, or more if it is
+// only 24 columns wide.
 TEST(Choices, WithFewRegistersAThreadHasThreeVectorsOfColumns) {
   struct Tile {
     std::int64_t bk, bn, fm, fn;
@@ -183,10 +185,10 @@ TEST(Choices, WithFewRegistersAThreadHasThreeVectorsOfColumns) {
   EXPECT_EQ(tile(matmul(512, 2048, 2048)), (Tile{2048, 24, 4, 24}));
   EXPECT_EQ(tile(matmul(512, 3584, 18944)), (Tile{1184, 24, 4, 24}));
   EXPECT_EQ(tile(matmul(256, 256, 256)), (Tile{256, 48, 4, 24}));  // one chunk
-  EXPECT_EQ(tile(matmul(3136, 64, 576)), (Tile{576, 16, 4, 16}));  // 72 columns would waste an eighth
+  EXPECT_EQ(tile(matmul(3136, 64, 576)), (Tile{576, 16, 4, 16}));  // 3 x 24 columns would waste an eighth
   EXPECT_EQ(first(matmul(32, 2048, 2048), "opencl-cpu-avx2", "pack_smem.b"), 24);
   EXPECT_EQ(first(matmul(32, 512, 2048), "opencl-cpu-avx2", "stage_inputs.b"), 1);
-  EXPECT_EQ(first(matmul(8, 512, 2048), "opencl-cpu-avx2", "stage_inputs.b"), 0);  // in place
+  EXPECT_EQ(first(matmul(8, 512, 2048), "opencl-cpu-avx2", "stage_inputs.b"), 0);  // read in place
   EXPECT_EQ(first(matmul(8, 512, 2048), "opencl-cpu-avx2", "register_tile.fn"), 16);
   const ir::Program transposed = ir::parse(R"(=== loop: linear ===
 input x: f32[32, 3584]
@@ -208,9 +210,9 @@ TEST(Choices, AClusterSplitsKWhereItFillsTheDevice) {
   EXPECT_EQ(first(few_rows, "sm_90", "split_matmul_k.splits"), 1);
   EXPECT_EQ(first(few_rows, "sm_90", "cluster_matmul_k.blocks"), 8);  // 28 blocks, 132 units
   EXPECT_EQ(first(matmul(256, 3584, 3584), "sm_90", "cluster_matmul_k.blocks"), 2);
-  EXPECT_EQ(first(matmul(128, 5632, 2048), "sm_90", "cluster_matmul_k.blocks"), 4);  // 88 blocks: 3 of 352 on a unit
+  EXPECT_EQ(first(matmul(128, 5632, 2048), "sm_90", "cluster_matmul_k.blocks"), 4);  // 88 x 4 = 352 blocks: 3 on a unit
   EXPECT_EQ(first(matmul(2048, 2048, 2048), "sm_90", "cluster_matmul_k.blocks"), 1);
-  EXPECT_EQ(first(few_columns, "sm_90", "split_matmul_k.splits"), 7);  // 4 blocks: 8 times as many are too few
+  EXPECT_EQ(first(few_columns, "sm_90", "split_matmul_k.splits"), 7);  // 4 blocks: 8 times as many are still too few
   EXPECT_EQ(first(few_columns, "sm_90", "cluster_matmul_k.blocks"), 8);
   EXPECT_EQ(first(few_rows, "sm_80", "cluster_matmul_k.blocks"), std::nullopt);
   const auto narrow = [](ir::Program program) {
@@ -218,12 +220,12 @@ TEST(Choices, AClusterSplitsKWhereItFillsTheDevice) {
     return program;
   };
   EXPECT_EQ(first(narrow(matmul(32, 2048, 5632)), "sm_90", "cluster_matmul_k.blocks"), 8);  // 32 blocks, 88 chunks
-  EXPECT_EQ(first(narrow(matmul(32, 2048, 1024)), "sm_90", "cluster_matmul_k.blocks"), 2);  // 16 chunks, 8 for each
+  EXPECT_EQ(first(narrow(matmul(32, 2048, 1024)), "sm_90", "cluster_matmul_k.blocks"), 2);  // 16 chunks, 8 per block
   EXPECT_EQ(first(narrow(matmul(32, 5632, 2048)), "sm_90", "cluster_matmul_k.blocks"), 4);  // 88 blocks
-  // Warpgroups: 64 blocks of 64 x 64, and 128 of 128 x 256.
+  // With instructions of warpgroups, the first matmul has 64 blocks of 64 x 64, the second 128 blocks of 128 x 256.
   EXPECT_EQ(first(narrow(matmul(128, 2048, 2048)), "sm_90", "cluster_matmul_k.blocks"), 2);
   EXPECT_EQ(first(narrow(matmul(2048, 2048, 2048)), "sm_90", "cluster_matmul_k.blocks"), 1);
-  // 9 chunks of 128, though 18 of 64 would be even.
+  // Two blocks cannot share 9 chunks of 128 evenly, although they could share 18 chunks of 64.
   const Lowering odd = heuristic_with(narrow(matmul(128, 2048, 1152)), load_target("sm_90"), "chunk_matmul_k.bk",
                                       Value(std::int64_t{128}));
   EXPECT_NE(print(odd.trail()).find("chunk_matmul_k.bk=128"), std::string::npos);
@@ -242,7 +244,7 @@ TEST(Choices, ABlockOfFewRowsHasSlicesOfK) {
   EXPECT_EQ(first(matmul(32, 512, 3584), "opencl-cpu", "slice_matmul_k.slices"), std::nullopt);
 }
 
-// A warp for each of a multiprocessor's four schedulers, also where a block has the four rows that share keys.
+// A block has a warp for each of a multiprocessor's four schedulers, even if it has the four rows that share keys.
 TEST(Choices, ADecodeHasThreadsForItsColumns) {
   const auto decode = ir::parse(kernel("attention_decode").text, {{"H", 8}, {"K", 4096}, {"D", 128}});
   for (const char* target : {"sm_80", "sm_90", "opencl-gpu"}) {
@@ -261,8 +263,8 @@ TEST(Choices, BlocksRunRowByRowFirst) {
   EXPECT_TRUE(options(matmul(512, 3584, 3584), "opencl-cpu", "raster.group").empty());
 }
 
-// The first block of a panel brings it to the cache, where the others read it: it is neither copied nor asked for
-// ahead.
+// The first block that reads a panel brings it to the cache, and the other blocks read it there. So the panel is
+// neither copied nor prefetched.
 TEST(Choices, ABatchReadsThePanelsItSharesWhereTheyLie) {
   const auto batch = [](const char* columns) {
     return ir::parse(fmt::format(R"(=== loop: batch ===
@@ -307,7 +309,8 @@ TEST(Choices, ChunksOfKAreDivisorsThatHoldWholeAccessesFirst) {
   EXPECT_LE(options(matmul(64, 64, 5040), "sm_90", "chunk_matmul_k.bk").size(), 12U);
 }
 
-// What an expert would try of a matmul of some size (a review of machine code for the H100).
+// Returns whether an expert would try this schedule for a matmul of moderate size, according to a review of machine
+// code for the H100.
 bool is_expert(const std::map<std::string, Value, std::less<>>& trail) {
   const auto value = [&](const std::string& knob) {
     const auto found = trail.find(knob);
@@ -344,7 +347,7 @@ TEST(Choices, RandomMatmulsOnAGpuHaveWholeWarpsAndOneInTwentyIsAnExperts) {
   EXPECT_GE(experts, drawn / 20);
 }
 
-// Tiles that are short of two warps, and sizes that nothing divides.
+// Some tiles have fewer threads than two warps, and some sizes are prime numbers.
 TEST(Choices, SmallAndOddMatmulsHaveASchedule) {
   for (const char* target : {"sm_80", "sm_90", "opencl-gpu"})
     for (const auto& [m, n, k] :
@@ -355,7 +358,7 @@ TEST(Choices, SmallAndOddMatmulsHaveASchedule) {
     }
 }
 
-// 512 columns share each element of a, four rows each of b.
+// 512 columns share each element of a. With M = 4, only four rows share each element of b.
 TEST(Choices, AGpuStagesTheOperandsOfAMatmul) {
   EXPECT_EQ(options(matmul(512, 512, 512), "sm_90", "stage_inputs.a"), std::vector{Value{1L}});
   EXPECT_EQ(options(matmul(4, 512, 512), "sm_90", "stage_inputs.b").size(), 2U);
@@ -366,7 +369,7 @@ TEST(Choices, CopiesAreNarrowOnlyWhereThreadsWalkDownRows) {
   Lowering lowering(matmul(512, 512, 512), load_target("sm_80"));
   std::map<std::string, std::size_t> options;
   for (; lowering.fork(); lowering.choose(0)) options[lowering.fork()->knob] = lowering.fork()->options.size();
-  EXPECT_EQ(options.at("async_copy.a"), 3U);  // 16 and 4 bytes, through registers
+  EXPECT_EQ(options.at("async_copy.a"), 3U);  // 16 bytes, 4 bytes, or through registers
   EXPECT_EQ(options.at("async_copy.b"), 2U);
 }
 
@@ -376,7 +379,8 @@ TEST(Choices, TheCompilerChoosesRegistersFirst) {
   EXPECT_TRUE(options(matmul(4096, 4096, 4096), "opencl-gpu", "limit_registers.blocks").empty());
 }
 
-// With K split over blocks where that can be, and with no cluster of them.
+// Returns whether the kernel adds neighbouring partial sums to memory in one operation (`together`), if K is split over
+// blocks where possible, and not over a cluster.
 bool adds_together(const ir::Program& loop, const char* target) {
   Lowering lowering(loop, load_target(target));
   while (const auto& fork = lowering.fork()) {
@@ -394,7 +398,7 @@ TEST(Choices, PartialSumsAreAddedTogetherWhereTheyAreAligned) {
   EXPECT_FALSE(adds_together(matmul(32, 509, 3584), "sm_90")) << "rows begin anywhere";
 }
 
-// Copied: pages between its rows, or more rows to share the copy.
+// The columns' panel (b) is copied if its rows are pages apart, or if more rows share the copy.
 TEST(Choices, ACpuCopiesThePanelUnlessFewRowsShareIt) {
   const ir::Program in_place = matmul(32, 256, 2048), far_rows = matmul(32, 2048, 2048), many = matmul(128, 256, 2048);
   EXPECT_EQ(first(in_place, "opencl-cpu", "stage_inputs.b"), 0);
@@ -406,8 +410,7 @@ TEST(Choices, ACpuCopiesThePanelUnlessFewRowsShareIt) {
   }
 }
 
-// A copy would be of f32. 4 KiB of what a thread reads are asked for ahead.
-// A 3 x 3 convolution of 64 x 64 places, its channels last.
+// Returns a 3 x 3 convolution of 64 x 64 positions, with the channels last.
 ir::Program convolution(std::int64_t channels) {
   return ir::parse(fmt::format(
       "=== loop: convolution ===\ninput x: f32[66, 66, {0}]\ninput w: f32[3, 3, {0}, 64]\noutput y: f32[4096, 64]\n"
@@ -423,7 +426,7 @@ TEST(Choices, AConvolutionOfFewChannelsReadsItsWeightsInPlaceOnACpu) {
   EXPECT_EQ(first(convolution(64), "opencl-cpu", "stage_inputs.w"), 0);
   EXPECT_EQ(first(convolution(128), "opencl-cpu", "stage_inputs.w"), 1);
   EXPECT_EQ(first(convolution(32), "sm_90", "stage_inputs.w"), 1);
-  // Of one dimension, whose places are the columns: windows.
+  // In a one-dimensional convolution, the positions are the columns, and neighbouring columns read overlapping windows.
   const ir::Program lines = ir::parse(
       "=== loop: convolution ===\ninput x: f32[128, 4098]\ninput w: f32[128, 3, 128]\noutput y: f32[128, 4096]\n"
       "for a0 in 0..128: # free\n  for a1 in 0..4096: # free\n    for a2 in 0..384: # reduce\n"
@@ -432,6 +435,7 @@ TEST(Choices, AConvolutionOfFewChannelsReadsItsWeightsInPlaceOnACpu) {
   EXPECT_EQ(first(lines, "opencl-cpu", "stage_inputs.x"), 0);
 }
 
+// A copy of 16-bit elements would hold f32. Prefetches are 4 KiB ahead of what a thread reads.
 TEST(Choices, ACpuReadsSixteenBitsInPlaceForFewRows) {
   for (const ir::DType dtype : {ir::DType::f16, ir::DType::bf16}) {
     const ir::Program few = matmul(32, 2048, 2048, dtype), many = matmul(128, 2048, 2048, dtype);
@@ -445,7 +449,7 @@ TEST(Choices, ACpuReadsSixteenBitsInPlaceForFewRows) {
   EXPECT_EQ(first(matmul(32, 256, 2048), "opencl-cpu", "prefetch.b"), 32);
 }
 
-// One row times a matrix: what walks k in memory is shared by all columns.
+// One row times a matrix. Only the row is contiguous along k, and all columns share it.
 TEST(Choices, ACpuSumsColumnsAsVectors) {
   const auto row_times_matrix = [](const char* dtype, std::int64_t n) {
     return ir::parse(
@@ -479,7 +483,7 @@ for a0 in 0..4096: # free
   EXPECT_EQ(first(search, "opencl-cpu", "blockify_launch.elements"), 16) << "each element is a copy of the text";
 }
 
-// The sweeps of a row all take the same width, which divides each.
+// All sweeps of a row use the same vector width, which divides the length of each sweep.
 TEST(Choices, SweepsWithoutACommonDivisorHaveNoVectors) {
   const auto sweeps = [](int first, int second, int third) {
     return ir::parse(
@@ -495,8 +499,8 @@ TEST(Choices, SweepsWithoutACommonDivisorHaveNoVectors) {
     EXPECT_EQ(first(sweeps(a, b, 12), "opencl-cpu", "vectorize.width").value_or(1), width) << a << ", " << b;
 }
 
-// 32 steps of 8 x 8 multiply-adds are within the budget of an unrolled loop once, 16 also twice. A guard of the last
-// elements of k would stand in every trip.
+// A loop of 32 steps of 8 x 8 multiply-adds fits the budget of an unrolled loop once, a loop of 16 steps also twice. A
+// predicated tail would guard the last elements of k in every iteration.
 TEST(Choices, TheTailOfAPipelineIsPredicatedWhereOneCopyOfTheArithmeticCanBeUnrolled) {
   struct Picked {
     std::string tail;
@@ -526,7 +530,7 @@ ir::Program softmax(std::int64_t rows, std::int64_t columns) {
 }
 
 TEST(Choices, AGpuReadsWholeRowsInVectors) {
-  for (const std::int64_t columns : {2048, 32768, 128256}) {  // the last do not fit shared memory
+  for (const std::int64_t columns : {2048, 32768, 128256}) {  // the last row does not fit in shared memory
     EXPECT_EQ(first(softmax(32, columns), "sm_90", "chunk_reduce.chunk"), 0) << columns;
     EXPECT_EQ(first(softmax(32, columns), "sm_90", "vectorize.width"), 4) << columns;
   }

@@ -1,4 +1,4 @@
-// Dot products of pairs in whole schedules, and mistakes in where pairs lie, which must show.
+// Tests dot products of pairs in complete schedules, and that tests detect pairs in wrong places.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ ir::Program drawn_loop(Rng& rng) {
   return loop;
 }
 
-/// A random schedule with dot products; nullopt where it has come to none.
+/// Returns a random schedule with dot products; nullopt if the drawn schedule has none.
 std::optional<Lowering> drawn_schedule(const ir::Program& loop, const Target& target, Rng& rng) {
   Lowering lowering(loop, target);
   bool pairs = false;
@@ -76,7 +76,7 @@ TEST(DotPairFaults, ShowInEverySchedule) {
   for_each_schedule(20, drawn_for_cpu, [&](const ir::Program& loop, const Lowering& lowering, std::uint64_t seed) {
     const ir::Program kernel = materialize(lowering.program(), target);
     ASSERT_EQ(finding(loop, kernel, seed), "");
-    const bool several = kernel.buffers.front().shape.back() > 2;  // pairs of a row
+    const bool several = kernel.buffers.front().shape.back() > 2;  // whether a row has several pairs
     const ir::Program other_turn = edited<ir::DotPairs>(kernel, [](ir::DotPairs& s) { s.at_a.back() = ir::Expr(0); });
     EXPECT_TRUE(!several || !finding(loop, other_turn, seed).empty()) << "the first pair of a row";
     bool moved = false;

@@ -1,4 +1,4 @@
-// The rule that CONTRIBUTING.md adds as an example is one, and stands there as it stands here.
+// Tests that the example rule of CONTRIBUTING.md works, and that its text there is the text of the files here.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

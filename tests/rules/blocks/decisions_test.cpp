@@ -1,4 +1,5 @@
-// The decisions of tile programs block by block: a tree whose first options are the heuristic's.
+// Tests the decisions for tile programs that run block by block. They form a tree in which the first option of each
+// fork is the heuristic's choice.
 #include "rules/blocks/decisions.h"
 
 #include <fmt/format.h>
@@ -77,7 +78,8 @@ TEST(BlockDecisions, SayWhatDoesNotFit) {
               HasSubstr("expected the knob blocks.threads, found product.by_mmaf_0"));
   EXPECT_THAT(fault("blocks.threads=128 product.by_mmaf_0=matrix product.rows_mmaf_0=1"),
               HasSubstr("product.rows_mmaf_0"));
-  // One warp has too many sums, and a CPU no such instruction.
+  // 128 threads compute the product with matrix instructions, because one warp would have too many accumulators. A CPU
+  // has no such instructions.
   EXPECT_EQ(decisions.schedule(parse_trail("blocks.threads=128")).value().products.begin()->second.matrix, true);
   const Target cpu = load_target("opencl-cpu");
   EXPECT_FALSE(BlockDecisions(entry, cpu, {1}).schedule({}).value().products.begin()->second.matrix);

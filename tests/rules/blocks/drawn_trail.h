@@ -1,11 +1,11 @@
-// Random schedules of tile programs block by block.
+// Draws random schedules of tile programs that run block by block.
 #pragma once
 #include "core/rng.h"
 #include "rules/blocks/decisions.h"
 
 namespace deplo::rules {
 
-/// A complete trail, each option as likely as the others.
+/// Returns a complete trail. At each fork, all options are equally likely.
 inline Trail drawn_trail(const BlockDecisions& decisions, Rng& rng) {
   Trail trail;
   while (const std::optional<Fork> fork = decisions.next(trail))

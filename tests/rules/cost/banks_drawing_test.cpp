@@ -1,4 +1,4 @@
-// The drawing of the banks: what `deplo compile --smem` shows.
+// Tests the drawing of shared memory banks that `deplo compile --smem` shows.
 #include "rules/cost/banks_drawing.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace deplo::rules {
 namespace {
 
-// 16 threads walk down rows of 16 columns.
+// Returns a program in which 16 threads read a staged slab of 16 x 16. Each thread walks along a row of its own.
 std::string program_text(const std::string& layout) {
   return "=== tile: t ===\ninput b: f32[16, 16]\noutput c: f32[16]\nTile(axes=(a0:1=BLOCK, a1:16=THREAD)):\n"
          "  b_smem = Stage(b, origin=(0, 0), slab=(s0:16@0, s1:16@1))" +

@@ -1,4 +1,4 @@
-// The bank-conflict analyser against counting, thread by thread, with the layout's own index expressions.
+// Compares the bank-conflict analyser with a count, thread by thread, that uses the layout's own index expressions.
 #include "rules/cost/banks.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ using Point = std::vector<std::pair<std::string, std::int64_t>>;
 
 using rules::Moves;
 
-// Does every thread ask for what its neighbour `apart` from it asks for?
+// Returns whether every thread reads the same element as its partner, the thread at distance `apart`.
 bool paired(const std::vector<std::int64_t>& elements, std::size_t apart) {
   bool same = true;
   for (std::size_t t = 0; t < elements.size(); ++t) {
@@ -29,7 +29,7 @@ bool paired(const std::vector<std::int64_t>& elements, std::size_t apart) {
   return same;
 }
 
-// Byte by byte: which word of which bank each thread of a part touches.
+// Returns the number of wavefronts, counted byte by byte: which word of which bank each thread of a part touches.
 int counted(const std::vector<std::int64_t>& elements, int lanes, Moves moves = Moves::load) {
   std::size_t part = lanes == 1 ? 32 : lanes == 2 ? 16 : 8;
   if (lanes == 4 && moves == Moves::load && (paired(elements, 1) || paired(elements, 2))) part = 16;
@@ -46,7 +46,7 @@ int counted(const std::vector<std::int64_t>& elements, int lanes, Moves moves = 
   return total;
 }
 
-// The worst of all warps, register copies and loop values.
+// Returns the highest number of wavefronts of all warps, register copies and loop iterations.
 int worst(const Program& program, const Load& load, const Stage& stage, int lanes) {
   const Tile& tile = *program.body[0].as<Tile>();
   std::vector<Axis> threads, others;
@@ -129,7 +129,7 @@ TEST(Banks, OneWordABankIsOneWavefront) {
   };
   EXPECT_EQ(spread(0), 1);  // a broadcast
   EXPECT_EQ(spread(1), 1);
-  EXPECT_EQ(spread(17), 1);  // odd strides meet every bank once
+  EXPECT_EQ(spread(17), 1);  // an odd stride touches every bank once
   EXPECT_EQ(spread(2), 2);
   EXPECT_EQ(spread(16), 16);
   EXPECT_EQ(spread(32), 32);
@@ -140,14 +140,14 @@ TEST(Banks, WideAccessesAreServedInParts) {
   std::vector<std::int64_t> words(32);
   for (std::size_t t = 0; t < 32; ++t) words[t] = static_cast<std::int64_t>(t) * 4;
   EXPECT_EQ(rules::wavefronts(words, 4, Moves::load), 4);
-  for (std::size_t t = 0; t < 32; ++t) words[t] = static_cast<std::int64_t>(t) * 8;  // the articles' strip of 8
+  for (std::size_t t = 0; t < 32; ++t) words[t] = static_cast<std::int64_t>(t) * 8;  // the articles' strip of 8 words
   EXPECT_EQ(rules::wavefronts(words, 4, Moves::load), 8);
   EXPECT_EQ(rules::wavefronts(std::span(words).first(8), 4, Moves::load), 2);
   for (std::size_t t = 0; t < 32; ++t) words[t] = static_cast<std::int64_t>(t) * 2;
   EXPECT_EQ(rules::wavefronts(words, 2, Moves::load), 2);
 }
 
-// Lanes as […, n, m]: neighbours share a column, every second pair a row.
+// With threads distributed as […, n, m], the threads t and t ^ 1 share a column, and t and t ^ 2 share a row.
 TEST(Banks, PairsThatShareAnAddressAreServedTwiceAsFast) {
   std::vector<std::int64_t> columns(32), rows(32), quads(32);
   for (std::size_t t = 0; t < 32; ++t) {
@@ -159,14 +159,14 @@ TEST(Banks, PairsThatShareAnAddressAreServedTwiceAsFast) {
     EXPECT_EQ(rules::wavefronts(words, 4, Moves::load), 2);
     EXPECT_EQ(rules::wavefronts(words, 4, Moves::store), 4);
   }
-  columns[5] += 32;  // one thread is enough
+  columns[5] += 32;  // a single thread with another address is enough
   EXPECT_EQ(rules::wavefronts(columns, 4, Moves::load), 5);
-  for (std::int64_t& word : rows) word *= 8;  // both rows of a half-warp in the same banks
+  for (std::int64_t& word : rows) word *= 8;  // puts both rows of a half-warp in the same banks
   EXPECT_EQ(rules::wavefronts(rows, 4, Moves::load), 4);
 }
 
-// The turns of an unrolled loop, or registers, read neighbours: one access where rows are aligned and nothing guards
-// it.
+// If iterations of an unrolled loop, or registers, read neighbours, they become one access, provided that rows are
+// aligned and no condition guards the load.
 TEST(Banks, NeighboursAreReadAtOnce) {
   const auto load_of = [](const std::string& mark, const std::string& layout, const std::string& index,
                           const std::string& guard = "") {
@@ -180,7 +180,7 @@ TEST(Banks, NeighboursAreReadAtOnce) {
   };
   const std::string row = "((a0 * 4) + a1), k", column = "((a0 * 4) + k), a1";
   EXPECT_EQ(load_of(" unroll", "", row).lanes, 4);
-  EXPECT_DOUBLE_EQ(load_of(" unroll", "", row).times, 12);  // 12 turns of 4 rows
+  EXPECT_DOUBLE_EQ(load_of(" unroll", "", row).times, 12);  // 12 iterations with 4 rows each
   EXPECT_EQ(load_of("", "", row).lanes, 1);
   EXPECT_EQ(load_of(" unroll=2", "", row).lanes, 2);
   EXPECT_EQ(load_of(" unroll", " pad=4", row).lanes, 4);
@@ -190,7 +190,7 @@ TEST(Banks, NeighboursAreReadAtOnce) {
   EXPECT_EQ(load_of(" unroll", "", "((a0 * 4) + a1), (k + 1)").lanes, 1);
   EXPECT_EQ(load_of(" unroll", "", "((a0 * 4) + k), (k + a1)").lanes, 1);
   EXPECT_EQ(load_of(" unroll", "", row, "if (k < 10):").lanes, 1);
-  EXPECT_EQ(load_of("", "", column).lanes, 4);  // registers
+  EXPECT_EQ(load_of("", "", column).lanes, 4);  // across registers
   EXPECT_DOUBLE_EQ(load_of("", "", column).times, 12);
 }
 
@@ -215,7 +215,7 @@ TEST(Banks, RandomStridesAndPadsAsCounted) {
     const int pad = pick(random, {0, 0, 1, 3, 4, 8}), slots = pick(random, {1, 2});
     const std::string axes =
         fmt::format("a0:2=BLOCK, a1:{}=THREAD, a2:{}=THREAD, a3:{}=REG, a4:{}=VECTOR", m, n, f, lanes);
-    const bool rows = random() % 2 == 0;  // the register tile walks rows, or columns
+    const bool rows = random() % 2 == 0;  // whether the register tile walks rows or columns
     const std::string tile =
         rows ? fmt::format("((a2 * {}) + a3)", f) : fmt::format("((((a2 * {}) + a3) * {}) + a4)", f, lanes);
     const std::string other = random() % 2 == 0 ? "k" : "(k + a1)";
@@ -265,7 +265,8 @@ TEST(Banks, RepeatedSamplesCostNothing) {
   }
 }
 
-// The fill as materialize makes it: copies id, id + threads, … along the rows.
+// materialize distributes the copies of a fill like this: each thread makes the copies id, id + threads, … along the
+// rows.
 TEST(Banks, FillsAsCounted) {
   for (const int lanes : {1, 2, 4})
     for (const int pad : {0, 4})
@@ -288,7 +289,7 @@ TEST(Banks, FillsAsCounted) {
       }
 }
 
-// A sweep of all threads: the loop starts from the thread.
+// All threads share a sweep: each thread's loop starts at the thread's index.
 TEST(Banks, SweepsAreContiguous) {
   const Program program = parse(
       "=== tile: t ===\ninput x: f32[1, 512]\noutput y: f32[64]\nTile(axes=(a0:64=THREAD)):\n"

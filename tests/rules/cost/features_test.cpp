@@ -1,4 +1,4 @@
-// Features against counts by hand, and against a run of the Kernel IR, thread by thread.
+// Compares features with counts made by hand, and with a run of the Kernel IR thread by thread.
 #include "rules/cost/features.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ ir::Program lower(std::string_view name, const ir::Symbols& symbols, std::string
   return follow(loop_of(name, symbols), load_target(target), parse_trail(trail)).value().program();
 }
 
-/// Runs the loops of every thread and counts what it meets.
+/// Runs the loops of every thread and counts the operations.
 class Execution {
  public:
   explicit Execution(const ir::Program& kernel) : kernel_(kernel) { axes(tile_of(kernel), 0); }
@@ -65,7 +65,7 @@ class Execution {
   std::vector<std::pair<std::string, std::int64_t>> at_;
 };
 
-/// Statements that the count takes for granted, or that the run does not know.
+/// Returns true if the kernel has none of the statements that count_mix only estimates, or that Execution does not run.
 bool plain(const ir::Program& kernel) {
   bool all = true;
   ir::for_each(kernel.body, [&](const ir::Stmt& s) {
@@ -105,7 +105,7 @@ TEST(Features, TheMixIsWhatARunMeets) {
   EXPECT_GE(compared, 60);
 }
 
-// 64 x 64 x 64 in four blocks of 32 x 32, a thread each of 4 x 16 as 4 vectors of 16.
+// A matmul of 64 x 64 x 64 in four blocks of 32 x 32. Each thread computes 4 x 16 outputs as 4 vectors of 16.
 constexpr const char* cpu_matmul =
     "chunk_matmul_k.bk=64 blockify_launch.bm=32 blockify_launch.bn=32 stage_inputs.a=0 stage_inputs.b=0 "
     "register_tile.fm=4 register_tile.fn=16 vectorize.width=16";
@@ -118,31 +118,33 @@ TEST(Features, AMatmulOnACpuByHand) {
   EXPECT_EQ(f.lanes, 16);
   EXPECT_EQ(f.mix.flops, 2 * 64 * 64 * 64);
   EXPECT_EQ(f.mix.arithmetic, 64 * 64 * 64 / 16);  // fma of 16 lanes
-  EXPECT_EQ(f.mix.loads, 4 * 16 * 64 * (4 + 1));   // in each of 64 turns 4 of a and a vector of b
+  EXPECT_EQ(f.mix.loads, 4 * 16 * 64 * (4 + 1));   // 64 iterations: 4 elements of a, a vector of b
   EXPECT_EQ(f.mix.stores, 4 * 16 * 4);
   EXPECT_EQ(f.mix.chain, 64);
   EXPECT_EQ(f.mix.requested_bytes, 4.0 * 16 * (64 * (4 * 4 + 64) + 4 * 64));
-  EXPECT_EQ(f.mix.registers, 4 + 4 + 1);  // the sums, and in each turn 4 of a and the vector of b
+  EXPECT_EQ(f.mix.registers, 4 + 4 + 1);  // 4 accumulators, 4 elements of a, a vector of b
   EXPECT_EQ(f.compulsory_bytes, 3 * 64 * 64 * 4);
-  EXPECT_EQ(f.waves, 2);  // of 2 cores
+  EXPECT_EQ(f.waves, 2);  // 4 blocks on 2 cores
   EXPECT_EQ(f.tail, 0);
   EXPECT_EQ(f.occupancy, 1);
 }
 
-// The three matrices of 16 KiB do not fit 24 KB. One turn of the outer block axis (rows) touches 32 rows of a and of c
-// and all of b, 32 KiB: no. One of the inner (columns) 32 rows of a, 8 KiB, 32 columns of b, 8 KiB, and 32 x 32 of c, 4
-// KiB: that fits, so that all turns of it load their a once and their b as a whole, and so in each of two outer turns.
+// The three matrices take 16 KiB each and do not fit in 24 KB. One iteration of the outer block axis (rows) touches 32
+// rows of a and of c, and all of b: 32 KiB, which does not fit. One iteration of the inner block axis (columns) touches
+// 32 rows of a (8 KiB), 32 columns of b (8 KiB), and 32 x 32 elements of c (4 KiB), which fits. So the inner iterations
+// together load their rows of a once and all of b once, in each of the two outer iterations.
 TEST(Features, TrafficOfAMatmulByHand) {
   const Target target = load_target("opencl-cpu");
   const Traffic traffic(lower("matmul", {{"M", 64}, {"N", 64}, {"K", 64}}, "opencl-cpu", cpu_matmul), target);
   EXPECT_EQ(traffic.through(1e6), 3 * 16384);                    // everything once
-  EXPECT_EQ(traffic.through(33000), 3 * 16384);                  // an outer turn fits
-  EXPECT_EQ(traffic.through(24000), 2 * (8192 + 16384 + 8192));  // above
-  // Nothing fits: each of 64 turns of 4 x 16 threads of 4 blocks loads 4 lines of a and one of b; c is not in the loop.
+  EXPECT_EQ(traffic.through(33000), 3 * 16384);                  // an outer iteration fits
+  EXPECT_EQ(traffic.through(24000), 2 * (8192 + 16384 + 8192));  // as computed above
+  // Nothing fits. In each of 4 blocks, each of 16 threads loads 4 lines of a and one of b in each of 64 iterations; c
+  // is accessed outside the loop.
   EXPECT_EQ(traffic.through(64), 4 * 16 * (64.0 * (4 + 1) + 4) * 64);
 }
 
-// Of a table of 200 MB only the rows that the numbers choose.
+// A gather moves only the rows of the table (200 MB) that the indices select.
 TEST(Features, AGatherMovesTheRowsThatItChooses) {
   const ir::Program loop = ir::parse(
       "=== loop: embedding ===\ninput ids: i32[8192] in randint(0, 50000)\ninput w: f32[50000, 1024]\n"
@@ -167,8 +169,8 @@ TEST(Features, AStagedMatmulOnAGpuByHand) {
   EXPECT_EQ(f.blocks, 64);
   EXPECT_EQ(f.threads, 256);
   EXPECT_EQ(f.mix.flops, 2.0 * 512 * 512 * 128);
-  EXPECT_EQ(f.mix.arithmetic, 512.0 * 512 * 128);  // a lane each
-  // 8 chunks, for each block 64 x 16 of a and of b.
+  EXPECT_EQ(f.mix.arithmetic, 512.0 * 512 * 128);  // one lane per instruction
+  // Each block loads 8 chunks, with 64 x 16 elements of a and of b each.
   EXPECT_EQ(f.mix.requested_bytes, 4.0 * (64 * 8 * (64 * 16 * 2) + 512 * 512));
   EXPECT_GE(f.shared_bytes, 4 * 64 * 16 * 2);
   EXPECT_EQ(f.compulsory_bytes, 4.0 * (512 * 128 * 2 + 512 * 512));
@@ -178,8 +180,8 @@ TEST(Features, AStagedMatmulOnAGpuByHand) {
   EXPECT_GE(f.conflicts, 1);
 }
 
-// Multiply-adds of 16 bits in a cycle: 1,024 of an A100's unit, 2,048 of an H100's by warpgroups; by warps 0.63 of
-// these.
+// 16-bit multiply-adds per cycle: a unit of an A100 does 1,024, a unit of an H100 does 2,048 with instructions of
+// warpgroups. With instructions of warps, an H100 does 0.63 of these.
 TEST(Features, TensorCyclesByHand) {
   ir::Program loop = matmul(512, 512, 128);
   for (ir::Buffer& buffer : loop.buffers) buffer.dtype = ir::DType::bf16;
@@ -187,17 +189,20 @@ TEST(Features, TensorCyclesByHand) {
     const Target target = load_target(target_name);
     return features(heuristic_with(loop, target, "mma.atom", Value(atom)).program(), target).mix.tensor_cycles;
   };
-  const double all = 512.0 * 512 * 128;  // of a warp: a quarter of the unit's
+  // A warp does a quarter of its unit's multiply-adds per cycle.
+  const double all = 512.0 * 512 * 128;
   EXPECT_DOUBLE_EQ(cycles("sm_80", "m16n8k16"), all / 256);
   EXPECT_DOUBLE_EQ(cycles("sm_90", "m64n64k16"), all / 512);
   EXPECT_NEAR(cycles("sm_90", "m16n8k16"), all / 512 / 0.63, 1e-6);
   EXPECT_EQ(cycles("sm_90", "none"), 0);
 }
 
-// K = 16 of two chunks, unrolled whole: each of 4 rows of a is read as 4 vectors of 4 steps, b as vectors anyway.
+// Two chunks of K = 16 are fully unrolled. Each of 4 rows of a is read as 4 vectors of 4 steps; b is read by vectors in
+// any case.
 TEST(Features, LoadsAlongAnUnrolledLoopAreOneWideLoad) {
   const Target target = load_target("sm_80");
-  // Each knob as it was before there was it, else as named, else the first option.
+  // Chooses the named values. Other knobs take the value that leaves the program unchanged (as_before), or else the
+  // first option.
   const auto of = [&](std::int64_t unroll) {
     const std::map<std::string, std::int64_t, std::less<>> named = {
         {"chunk_matmul_k.bk", 16}, {"split_matmul_k.splits", 1}, {"blockify_launch.bm", 64}, {"blockify_launch.bn", 64},
@@ -215,7 +220,7 @@ TEST(Features, LoadsAlongAnUnrolledLoopAreOneWideLoad) {
     return features(lowering.program(), target);
   };
   const Features whole = of(0), rolled = of(1), half = of(2);
-  const double a_loads = 128.0 * 128 / 4 * 32;  // 16 outputs a thread, 4 scalars of a a step
+  const double a_loads = 128.0 * 128 / 4 * 32;  // a thread has 16 outputs, and loads 4 scalars of a per step
   EXPECT_EQ(rolled.joined_loads, 0);
   EXPECT_EQ(whole.joined_loads, a_loads * 3 / 4);
   EXPECT_EQ(half.joined_loads, a_loads / 2);
@@ -237,7 +242,8 @@ TEST(Features, APipelinesSlabsAreAhead) {
   EXPECT_EQ(f.zeroed_bytes > 0, f.mix.atomics > 0);
 }
 
-// 64 blocks, all at once: what one row of them reads of b serves all rows. One at a time they read b anew for each row.
+// If all 64 blocks run at once, the part of b that one row of blocks reads serves all rows. If blocks run one at a
+// time, each row of blocks reads b again.
 TEST(Features, BlocksThatRunTogetherShareTheLastCache) {
   const Target target = load_target("sm_80");
   const Traffic traffic(lower("matmul", {{"M", 512}, {"N", 512}, {"K", 128}}, "sm_80",

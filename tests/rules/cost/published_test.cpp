@@ -1,4 +1,4 @@
-// The analytic model against times that others have published: deplodock's fastest fp32 matmuls, with its knobs.
+// Compares the analytic model with times that others have published: deplodock's fastest fp32 matmuls, with its knobs.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -19,8 +19,8 @@ namespace {
 
 using Wishes = std::map<std::string, std::int64_t, std::less<>>;
 
-// The wishes by knob, or by its rule for all of its knobs; for the rest what leaves the kernel as it was before there
-// was the knob, else the heuristic's pick. nullopt: a wish is not legal.
+// Lowers the loop with the wishes. A wish names a knob, or a rule for all of its knobs. Each other knob takes the value
+// that leaves the kernel unchanged (as_before), or else the heuristic's choice. Returns nullopt if a wish is not legal.
 std::optional<Lowering> lower(const ir::Program& loop, const Target& target, const Wishes& wishes) {
   Lowering lowering(loop, target);
   while (lowering.fork()) {
@@ -39,9 +39,10 @@ std::optional<Lowering> lower(const ir::Program& loop, const Target& target, con
 struct Device {
   const char *name, *target;
   std::int64_t units;
-  Ceilings ceilings;  // by data sheet
+  Ceilings ceilings;  // from the data sheet
 };
-// NVIDIA's data sheets: multiprocessors, fp32 TFLOP/s at the boost clock, GB/s of the memory.
+// From NVIDIA's data sheets: the number of multiprocessors, GB/s of the memory (twice), fp32 GFLOP/s at the boost
+// clock.
 const Device devices[] = {{"NVIDIA H200", "sm_90", 132, {4800, 4800, 66'900}},
                           {"NVIDIA GeForce RTX 5090", "sm_120", 170, {1792, 1792, 104'800}},
                           {"NVIDIA GeForce RTX 4090", "sm_89", 128, {1008, 1008, 82'600}}};
@@ -80,7 +81,8 @@ double spearman(const std::vector<double>& a, const std::vector<double>& b) {
   return both / std::sqrt(xx * yy);
 }
 
-// deplodock's authors, H200, fp32: TFLOP/s of their hand-written kernel, which copies by TMA, and of cuBLAS.
+// fp32 TFLOP/s on an H200, published by deplodock's authors: their hand-written kernel, which copies by TMA, and
+// cuBLAS.
 struct Square {
   std::int64_t n;
   double kernel, cublas;
@@ -128,8 +130,8 @@ Wishes wishes_of(const std::string& knobs) {
           {"tma_copy", known["TMA"]}};
 }
 
-// The matmuls of f32 whose sizes are known when they are compiled, on the devices above, each schedule once. The table
-// has most of them a second time, of a later revision and in another notation.
+// Reads the f32 matmuls with static sizes on the devices above, each schedule once. The table lists most of them twice,
+// the second time from a later revision and in another notation.
 std::vector<Row> read_rows(const std::filesystem::path& table) {
   std::ifstream in(table);
   std::vector<Row> rows;
@@ -157,7 +159,7 @@ std::vector<Row> read_rows(const std::filesystem::path& table) {
   return rows;
 }
 
-// Predicted and published, of one device.
+// Predicted and published times (µs) and rates (TFLOP/s) of one device.
 struct Figures {
   std::vector<double> predicted, published, rate, published_rate;
 };
@@ -202,7 +204,7 @@ TEST(SharedFacts, TheOrderOfDeplodocksFastestMatmuls) {
     EXPECT_GT(times, 0.95) << name;
     EXPECT_GT(rates, 0.9) << name;
   }
-  // 8 x 2 outputs of each of 1,024 threads, in one slot; 0.64 of cuBLAS.
+  // The schedule that is left out has 1,024 threads with 8 x 2 outputs each, in one slot. It reaches 0.64 of cuBLAS.
   EXPECT_EQ(left_out, 1);
 }
 

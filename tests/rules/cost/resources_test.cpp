@@ -1,4 +1,4 @@
-// Limits, against numbers of CUDA's occupancy calculator and of the layout of shared memory.
+// Compares resource limits with numbers of CUDA's occupancy calculator, and with the layout of shared memory.
 #include "rules/cost/resources.h"
 
 #include <fmt/format.h>
@@ -24,18 +24,18 @@ TEST(Resources, AThreadMayHaveItsPartOfTheRegisterFileInStepsOf8) {
   EXPECT_EQ(thread_registers(257, target), 224);  // 9 warps: 65536 / 288 = 227.6
 }
 
-// From CUDA's occupancy calculator: (threads, registers, shared bytes) → blocks of a unit.
+// Numbers of CUDA's occupancy calculator: (threads, registers, shared bytes) → blocks per unit.
 TEST(Resources, OccupancyIsThatOfTheCalculator) {
   const Target a100 = load_target("sm_80"), geforce = load_target("sm_120");
   EXPECT_EQ(occupancy(256, 32, 0, a100).blocks, 8);   // 2048 threads
   EXPECT_EQ(occupancy(256, 128, 0, a100).blocks, 2);  // 16 warps of 4096 registers
-  EXPECT_EQ(occupancy(256, 129, 0, a100).blocks, 1);  // of 4352: 15, for 4 schedulers 12
-  EXPECT_EQ(occupancy(128, 168, 0, a100).blocks, 3);  // of 5376: 12
-  EXPECT_EQ(occupancy(32, 32, 0, a100).blocks, 32);   // blocks of a unit
+  EXPECT_EQ(occupancy(256, 129, 0, a100).blocks, 1);  // warps of 4352 registers: 15 fit, 12 with 4 schedulers
+  EXPECT_EQ(occupancy(128, 168, 0, a100).blocks, 3);  // 12 warps of 5376 registers
+  EXPECT_EQ(occupancy(32, 32, 0, a100).blocks, 32);   // the most blocks that a unit runs
   EXPECT_EQ(occupancy(32, 32, 0, geforce).blocks, 24);
   EXPECT_EQ(occupancy(256, 32, 49152, a100).blocks, 3);     // 164 KiB in parts of 49 KiB
   EXPECT_EQ(occupancy(256, 32, 32768, geforce).blocks, 3);  // 100 KiB in parts of 33 KiB
-  EXPECT_EQ(occupancy(1024, 80, 0, a100).blocks, 0);        // 32 warps of 2560 registers are more than there are
+  EXPECT_EQ(occupancy(1024, 80, 0, a100).blocks, 0);        // 32 warps of 2560 registers do not fit
   EXPECT_DOUBLE_EQ(occupancy(256, 128, 0, a100).fraction, 0.25);
   EXPECT_DOUBLE_EQ(occupancy(1024, 32, 0, geforce).fraction, 1024.0 / 1536);
 }
@@ -48,12 +48,12 @@ TEST(Resources, ARegisterTileFitsTheRegisterFile) {
   const Target target = load_target("sm_90");
   EXPECT_TRUE(legal_register_tile(128, 128, 8, 8, target));   // 256 threads
   EXPECT_TRUE(legal_register_tile(128, 256, 8, 8, target));   // 512 threads of 128 registers, 104 needed
-  EXPECT_FALSE(legal_register_tile(256, 256, 8, 8, target));  // 1024 threads of 64
+  EXPECT_FALSE(legal_register_tile(256, 256, 8, 8, target));  // 1024 threads of 64 registers
   EXPECT_TRUE(legal_register_tile(128, 128, 4, 4, target));   // 1024 threads, 48 needed
   EXPECT_FALSE(legal_register_tile(256, 128, 4, 8, target));  // 1024 threads, 68 needed
   EXPECT_TRUE(legal_register_tile(256, 128, 16, 8, target));
   EXPECT_FALSE(legal_register_tile(256, 128, 16, 16, target));  // 256 accumulators
-  EXPECT_FALSE(legal_register_tile(128, 128, 3, 8, target));    // does not divide
+  EXPECT_FALSE(legal_register_tile(128, 128, 3, 8, target));    // 3 does not divide 128
 }
 
 TEST(Resources, BlocksOfAGpuAreTwoWholeWarpsOrMore) {
@@ -78,8 +78,8 @@ TEST(Resources, RegisterTilesThatLoadTooMuchAreNotOffered) {
   const auto large = tiles(128, 128, "sm_90");
   for (const auto& tile : {std::pair{8L, 8L}, {8L, 16L}, {16L, 8L}, {4L, 8L}, {4L, 4L}})
     EXPECT_EQ(large.count(tile), 1U);
-  EXPECT_EQ(large.count({64, 2}), 0U);  // 66 for 128, as 8 x 16 with 24
-  EXPECT_EQ(large.count({2, 8}), 0U);   // 10 for 16, more than three times the 24 for 128
+  EXPECT_EQ(large.count({64, 2}), 0U);  // 66 loads for 128 outputs; 8 x 16 needs 24
+  EXPECT_EQ(large.count({2, 8}), 0U);   // 10 loads for 16 outputs: per output more than three times the 24 for 128
   for (const auto& [fm, fn] : tiles(64, 96, "sm_90")) EXPECT_TRUE(fn <= 2 || fn % 4 == 0) << fm << " x " << fn;
   EXPECT_EQ(tiles(208, 128, "sm_120").count({26, 4}), 1U);
   EXPECT_EQ(tiles(112, 32, "sm_120").count({14, 2}), 1U);
@@ -159,7 +159,7 @@ Tile(axes=(a0:8=THREAD)):
   EXPECT_EQ(shared_bytes(parsed(text), load_target("sm_90")), 3 * 8 * 16 * 4 + 3 * 8);
 }
 
-// What the rules count is what the source declares.
+// The rules' count of shared memory equals the size that the source declares.
 TEST(Resources, SharedBytesAreThoseOfTheSource) {
   for (const char* name : {"sm_80", "sm_120", "opencl-gpu"})
     for (const char* of : {"matmul", "rmsnorm", "softmax"}) {

@@ -1,4 +1,4 @@
-// The analytic prior: by hand, and in order where the order is not in doubt.
+// Tests the analytic prior against calculations by hand, and its ranking of schedules whose order is not in doubt.
 #include "rules/cost/roofline.h"
 
 #include <gtest/gtest.h>
@@ -17,14 +17,14 @@ double predicted(const std::string& kernel, const ir::Symbols& symbols, const st
                      {100, 100, 1000});
 }
 
-// One unit busy with nothing but 1000 multiply-adds of 16 lanes at 1000 GFLOP/s: 32,000 FLOPs.
+// One unit executes only 1000 multiply-adds of 16 lanes, which are 32,000 FLOPs, at 1000 GFLOP/s.
 TEST(Roofline, ArithmeticByHand) {
   Target target = load_target("opencl-cpu");
   target.units = 1;
   rules::Features f;
   f.mix.arithmetic = 1000;
   EXPECT_NEAR(roofline_us(f, target, {100, 100, 1000}), 0.032, 1e-12);
-  f.waves = 1.5;  // two rounds for one and a half
+  f.waves = 1.5;  // 1.5 waves take two rounds
   EXPECT_NEAR(roofline_us(f, target, {100, 100, 1000}), 0.032 * 2 / 1.5, 1e-12);
 }
 
@@ -34,7 +34,8 @@ TEST(Roofline, MemoryByHand) {
   EXPECT_NEAR(roofline_us(f, load_target("opencl-cpu"), {80, 100, 1000}), 10, 1e-9);
 }
 
-// A block of 4 warps on one unit of a GPU of 1000 GFLOP/s: a cycle is 256 FLOPs, 0.256 ns.
+// One block of 4 warps, on one unit of a GPU with 1000 GFLOP/s. The unit does 256 FLOPs in a cycle, which takes 0.256
+// ns.
 rules::Features one_block() {
   rules::Features f;
   f.threads = 128;
@@ -53,7 +54,7 @@ double cycles(const rules::Features& f) {
 
 TEST(Roofline, OneWarpOnEachSchedulerOfAGpuTakesTheSumOfItsDemands) {
   rules::Features f = one_block();
-  f.mix.arithmetic = 128 * 1000;  // of each thread 1000
+  f.mix.arithmetic = 128 * 1000;  // 1000 per thread
   EXPECT_NEAR(cycles(f), 1000, 1e-6);
   f.mix.special = 128 * 10;
   EXPECT_NEAR(cycles(f), 1000 + 10 + 80, 1e-6);
@@ -63,7 +64,7 @@ TEST(Roofline, OneWarpOnEachSchedulerOfAGpuTakesTheSumOfItsDemands) {
   EXPECT_NEAR(cycles(f), 1240 + 8, 1e-6);
 }
 
-// Four warps meet at shared memory: 100 cycles of each, and at most 300 of the others.
+// Four warps queue for shared memory. Each uses it for 100 cycles, and waits for the others at most 300 cycles.
 TEST(Roofline, WarpsQueueForWhatAUnitHasOnce) {
   rules::Features f = one_block();
   f.mix.arithmetic = 128 * 1000;
@@ -82,7 +83,7 @@ TEST(Roofline, ManyWarpsOfAGpuTakeWhatTheBusiestPlaceTakes) {
   EXPECT_LT(cycles(f), 1.05 * 16 * 1000);
 }
 
-// 17 blocks where 16 fit take two rounds, the second of one block.
+// If 16 blocks fit, 17 blocks take two rounds. The second round has one block.
 TEST(Roofline, ATailWaveOfAGpuIsARoundOfItsOwn) {
   rules::Features f = one_block();
   f.resident = 16;
@@ -95,8 +96,8 @@ TEST(Roofline, ATailWaveOfAGpuIsARoundOfItsOwn) {
   EXPECT_NEAR(of(32), 2 * of(16), 1e-6);
 }
 
-// 4,096^3 multiply-adds of 16 bits take 254,200 cycles of 132 units: 150 µs at 1.7 GHz. In 1,024 such cycles a block of
-// 128 x 256 reads 48 KiB, for which the second level takes 1,536.
+// 4,096^3 multiply-adds of 16 bits take 254,200 cycles on 132 units, which are 150 µs at 1.7 GHz. In 1,024 of these
+// cycles, a block of 128 x 256 reads 48 KiB, for which the second-level cache takes 1,536 cycles.
 TEST(Roofline, TensorCoresBoundAMatmulOf16Bits) {
   const Target target = load_target("sm_90");
   ir::Program loop = rules::matmul(4096, 4096, 4096);
@@ -111,7 +112,8 @@ TEST(Roofline, TensorCoresBoundAMatmulOf16Bits) {
   EXPECT_GT(us("none"), 8 * us("m64n256k16"));
 }
 
-// 1 MB at 100 GB/s are 10 µs. What is added to is zeroed first, and goes to the second level twice.
+// 1 MB at 100 GB/s takes 10 µs. An output that is added to is zeroed first, and so goes to the second-level cache
+// twice.
 TEST(Roofline, MemoryAtomicsAndASecondLaunchOfAGpu) {
   rules::Features f = one_block();
   f.compulsory_bytes = 1e6;
@@ -120,23 +122,24 @@ TEST(Roofline, MemoryAtomicsAndASecondLaunchOfAGpu) {
   f.zeroed_bytes = 1e5;
   EXPECT_NEAR(roofline_us(f, one_unit(), {80, 100, 1000}), once + launch + 1, 1e-6);
   f.mix.atomics = 128 * 100;
-  f.mix.stores = 128 * 25;  // of 4 lanes each
+  f.mix.stores = 128 * 25;  // stores of 4 lanes each
   EXPECT_GT(roofline_us(f, one_unit(), {80, 100, 1000}), once + launch + 1 + cycle * 200);
 }
 
-// Slabs that nothing travels beside are waited for, each; of a pipeline only what the arithmetic does not cover.
+// Without a pipeline, a block waits for each slab. With a pipeline, it waits only as long as the arithmetic does not
+// cover.
 TEST(Roofline, APipelineHidesTheWayOfItsSlabs) {
   rules::Features f = one_block();
   f.mix.arithmetic = 128 * 10'000;
   f.slabs = 10;
   EXPECT_NEAR(cycles(f), 10'000 + 10 * 270, 1e-6);
   f.ahead = 1;
-  EXPECT_NEAR(cycles(f), 10'000 + 270, 1e-6);  // the first
+  EXPECT_NEAR(cycles(f), 10'000 + 270, 1e-6);  // waits for the first slab only
   f.mix.arithmetic = 128 * 100;
   EXPECT_NEAR(cycles(f), 10 * 270, 1e-6);
 }
 
-// Measured on PoCL: 197 and 2,483 µs (experiments/results, matmul_256).
+// The two schedules take 197 and 2,483 µs, measured on PoCL (experiments/results, matmul_256).
 TEST(Roofline, WhatIsTwelveTimesSlowerOnACpuIsSeenToBe) {
   const ir::Symbols sizes = {{"M", 256}, {"N", 256}, {"K", 256}};
   const double best = predicted("matmul", sizes, "opencl-cpu",

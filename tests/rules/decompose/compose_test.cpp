@@ -1,4 +1,4 @@
-// What compose makes of graphs, and that they mean the same.
+// Tests which graphs `compose` returns, and that they compute the same values.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ using Int = std::int64_t;
 
 Graph composed(Builder& b, std::vector<Id> outputs) { return rules::compose(rules::decompose(b.finish(outputs))); }
 
-// The lines of the calls.
+// Returns the lines of the graph's text that are calls.
 std::string calls(const Graph& graph) {
   const std::string text = ir::tensor::print(graph);
   std::string lines;
@@ -192,7 +192,7 @@ bool is_simple(const ir::tensor::IndexMap& map) {
   return map.branches.size() == 1 && std::none_of(coordinates.begin(), coordinates.end(), long_text);
 }
 
-// No map reads a map of one branch, unless that has a long expression already.
+// Returns true if no index map reads an index map of one branch, except for maps that already have a long expression.
 bool is_composed(const Graph& graph) {
   return std::all_of(graph.nodes.begin(), graph.nodes.end(), [&](const ir::tensor::Node& n) {
     if (n.as<ir::tensor::IndexMap>() == nullptr) return true;
@@ -213,7 +213,8 @@ TEST(Compose, ChainsOfShapeOperationsMeanTheSame) {
   }
 }
 
-// Elementwise operations are done in the order of a product. Of two products in different orders only one can be it.
+// An elementwise operation has the dimension order of the product that it reads. If it reads two products with
+// different orders, it can have the order of only one of them.
 TEST(Compose, SumsOfProductsInTwoOrdersMeanTheSame) {
   std::array<Int, 3> first = {0, 1, 2}, second = first;
   const std::array<Int, 3> sum = {3, 4, 5};

@@ -1,4 +1,4 @@
-// One call of a Torch IR operation, and the check that what it is decomposed to means the same.
+// A call of a Torch IR operation, and the check that its decomposition computes the same values.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -22,7 +22,7 @@ Arg f16(ir::Shape shape);
 Arg bf16(ir::Shape shape);
 Arg i32(ir::Shape shape, double low = -5, double high = 5);
 Arg boolean(ir::Shape shape);
-Arg number(double value);  // a float
+Arg number(double value);  // a scalar of type f32
 Arg integer(std::int64_t value);
 
 struct Case {
@@ -35,17 +35,18 @@ ir::torch::Graph graph_of(const Case&);
 std::vector<Case> all_cases();
 
 using Values = std::vector<std::vector<double>>;
-/// Of the nodes of graph_of(case): numbers that the dtypes can hold exactly.
+/// Returns random values for the nodes of graph_of(case), which the nodes' dtypes represent exactly.
 Values sources_of(const Case&, Rng&);
-/// Of any graph, in [-2, 2].
+/// Returns random values in [-2, 2] for the inputs and parameters of any graph, and empty vectors for its other nodes.
 Values random_sources(const ir::torch::Graph&, Rng&);
-/// Those of the nodes of the same names.
+/// Returns `sources`, the values of the Torch IR graph's nodes, for the nodes of the Tensor IR graph with the same
+/// names.
 Values sources_for(const ir::tensor::Graph&, const ir::torch::Graph&, const Values&);
 
-/// "" where decompose(graph) and compose of it verify and give the values that torch::evaluate gives; else what
-/// differs.
+/// Returns "" if decompose(graph), and compose of its result, pass the verifier and compute the values that
+/// torch::evaluate computes; otherwise the problem.
 std::string check_meaning(const ir::torch::Graph&, const Values& sources);
-/// "" where they are equal up to 1e-6 relative to the larger of 1 and the value; NaN equals NaN.
+/// Returns "" if the values are equal up to 1e-6 × max(1, |expected|), otherwise the first difference. NaN equals NaN.
 std::string difference(const Values& found, const Values& expected);
 
 }  // namespace deplo::testing

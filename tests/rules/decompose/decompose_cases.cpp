@@ -1,4 +1,4 @@
-// The calls that decompositions are checked with: extents 1, 7, 33, every dtype, every attribute.
+// The calls with which decompositions are checked. They cover the extents 1, 7 and 33, every dtype and every attribute.
 #include <cmath>
 
 #include "rules/decompose/decompose_case.h"

@@ -1,4 +1,5 @@
-// Every operation of Torch IR: what it is decomposed to means the same, at awkward shapes; and how it reads.
+// Tests that the decomposition of every Torch IR operation computes the same values, also for awkward shapes, and
+// checks the text of some decompositions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +25,7 @@ TEST(Decompose, MeansWhatTheOperationMeans) {
   }
 }
 
-// And in the cases of PyTorch, which every operation has.
+// Also checks PyTorch's recorded cases, which cover every operation.
 TEST(Decompose, MeansWhatTheOperationMeansInTheCasesOfPyTorch) {
   std::set<std::string> covered;
   for (const tests::TorchCase& c : tests::torch_cases()) {
@@ -41,7 +42,7 @@ bool has_required_attributes(const ir::torch::Operation& operation) {
   });
 }
 
-// Extents 1, 7 and 33 and every dtype, of operations that need nothing but one or two tensors.
+// Checks operations that need only one or two tensors, with the extents 1, 7 and 33 and every dtype.
 TEST(Decompose, MeansWhatTheOperationMeansAtAwkwardShapes) {
   Rng rng(2);
   const std::vector<std::vector<Arg>> lists = {{f32({7, 33})},
@@ -65,7 +66,7 @@ TEST(Decompose, MeansWhatTheOperationMeansAtAwkwardShapes) {
       std::optional<ir::torch::Graph> graph;
       try {
         graph = graph_of(c);
-      } catch (const Error&) {  // of another number of arguments, or another dtype
+      } catch (const Error&) {  // the operation takes another number of arguments, or another dtype
         continue;
       }
       EXPECT_EQ(check_meaning(*graph, sources_of(c, rng)), "") << describe(c);
@@ -79,7 +80,8 @@ std::string composed_text(const ir::torch::Graph& graph) {
   return ir::tensor::print(rules::compose(rules::decompose(graph)));
 }
 
-// The listings of "A Principled ML Compiler Stack", part 1, up to names; a Scalar needs no index map to be an argument.
+// The listings of "A Principled ML Compiler Stack", part 1, except for names. A Scalar can be an argument without an
+// index map.
 TEST(Decompose, LinearReadsAsInTheSeed) {
   ir::torch::Builder b;
   const auto x = b.input("input", {ir::DType::f32, {4, 3}}), w = b.parameter("p_weight", {ir::DType::f32, {2, 3}});
@@ -123,7 +125,7 @@ TEST(Decompose, RmsNormReadsAsInTheSeed) {
             "rms_norm: (1, 32, 2048) float32\n");
 }
 
-// The calculation of configs/kernels/gelu.loop: seven operations on constants and one input, and the gate.
+// The computation of configs/kernels/gelu.loop: seven operations on constants and one input, then the gate.
 TEST(Decompose, GeluOfTheTanhFormIsTheKernelOfTheRepository) {
   ir::torch::Builder b;
   const auto x = b.input("x", {ir::DType::f32, {8, 4}});
@@ -150,7 +152,7 @@ TEST(Decompose, NamesThatTheGraphHasAreNotGivenAgain) {
   const ir::tensor::Graph graph = rules::decompose(b.finish({silu, get}));
   EXPECT_EQ(ir::tensor::verify(graph), "");
   EXPECT_EQ(graph.nodes[2].name, "silu_sigmoid_1");
-  EXPECT_FALSE(graph.nodes[4].name.starts_with("get_")) << graph.nodes[4].name;  // OpenCL's prefix
+  EXPECT_FALSE(graph.nodes[4].name.starts_with("get_")) << graph.nodes[4].name;  // a prefix of OpenCL's functions
 }
 
 TEST(Decompose, InputsAndParametersKeepNameOrderAndSource) {
@@ -167,7 +169,8 @@ TEST(Decompose, InputsAndParametersKeepNameOrderAndSource) {
   EXPECT_EQ(graph.nodes[3].name, "add");
 }
 
-// rms_norm, attention with grouped queries, rotation, gating: the models at a length that nothing divides.
+// A model's block has rms_norm, grouped-query attention, rotary embeddings and gating. The sequence lengths are 1 and a
+// prime.
 TEST(Decompose, BlocksOfModelsMeanTheSame) {
   for (const std::int64_t seq : {1, 7}) {
     Rng rng(static_cast<std::uint64_t>(seq));

@@ -1,4 +1,4 @@
-// Modules of tests/data/torch_modules, read as text and from their exports, give the same Tensor IR.
+// Tests that the modules of tests/data/torch_modules give the same Tensor IR when read as text and from their exports.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -14,8 +14,8 @@
 namespace deplo::rules {
 namespace {
 
-/// The nodes in the order in which the outputs need them, with names by their numbers. Inputs have their places as
-/// names; parameters have the paths of attributes.
+/// Copies a graph with its nodes in the order in which the outputs need them, and renames them. A node is named by its
+/// number, an input by its position. A parameter keeps the path of its attribute.
 class Renamed {
  public:
   explicit Renamed(const ir::tensor::Graph& graph) : graph_(graph) {
