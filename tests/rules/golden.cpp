@@ -22,7 +22,7 @@ std::string fork_line(const Fork& fork) {
   return line;
 }
 
-// Takes `word ` off the front of the line.
+// Returns whether the line starts with `word`. If so, removes `word` and the space after it.
 bool starts(std::string& line, std::string_view word) {
   if (!line.starts_with(word)) return false;
   line.erase(0, std::min(line.size(), word.size() + 1));
@@ -54,7 +54,7 @@ Golden read_golden(const std::string& path) {
   Golden golden;
   golden.path = path;
   std::istringstream in(read_text(path));
-  std::string* part = nullptr;  // of the two programs
+  std::string* part = nullptr;  // the program to which the lines belong; nullptr in the header
   for (std::string line; std::getline(in, line);) {
     if (part == nullptr && line.starts_with("===")) part = &golden.before;
     if (line == "----") {

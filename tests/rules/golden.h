@@ -1,4 +1,4 @@
-// A golden: what one rule decides and does on one program, in a file of its own (tests/golden/RULE/CASE.ir).
+// A golden is a file that describes what one rule decides and does on one program (tests/golden/RULE/CASE.ir).
 //   # a sentence
 //   target sm_120
 //   pins bm=64 bn=128
@@ -19,7 +19,7 @@ namespace deplo::rules {
 struct Golden {
   std::string path, comment, target;
   Trail pins;
-  std::vector<std::string> forks;  // as in the file; the order of options is left open, heuristics change
+  std::vector<std::string> forks;  // as in the file; options are sorted, because heuristics may change their order
   std::string before, after;
 };
 
@@ -27,12 +27,12 @@ std::vector<std::string> golden_files(std::string_view rule);
 Golden read_golden(const std::string& path);
 std::string text_of(const Golden&);
 
-/// What the rule decides on the program before, and what it makes of it, in the form of the file. Throws Error where a
-/// pin is missing, left over or not among the options.
+/// The rule's forks on the program before, and the program after, both in the form of the file.
 struct Effect {
   std::vector<std::string> forks;
   std::string after;
 };
+/// Runs the rule on the golden's program before. Throws Error if a pin is missing, left over, or not among the options.
 Effect run(const Rule&, const Golden&);
 
 }  // namespace deplo::rules

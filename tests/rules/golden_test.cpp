@@ -1,5 +1,6 @@
-// Every tests/golden/RULE/CASE.ir is what the rule decides and does. `make update-golden` rewrites forks and the
-// program after. "Part 2" in a golden is part 2 of "A Principled ML Compiler Stack in 5,000 Lines of Python".
+// Tests that each file tests/golden/RULE/CASE.ir describes what its rule decides and does. `make update-golden`
+// rewrites the forks and the program after. "Part 2" in a golden is part 2 of "A Principled ML Compiler Stack in 5,000
+// Lines of Python".
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -489,7 +489,8 @@ for a0 in 0..M: # free
     v1 = add(acc0, in2)
     y[a0, a1] = v1
 )"},
-    // As the projections around attention do: columns, and steps of the sum, in six heads of 16.
+    // The next two kernels are like the projections around attention: columns, or steps of the sum, belong to six heads
+    // of 16.
     {"split_heads", R"(=== loop: split_heads ===
 symbols M, K
 input a: f32[M, K]

@@ -1,4 +1,4 @@
-// Loop IR of shapes that no file of configs/kernels has. Extents are symbols, so that the tests choose them.
+// Kernels of Loop IR with shapes that no file of configs/kernels has. Extents are symbols, so that tests choose them.
 #pragma once
 #include <span>
 

@@ -1,5 +1,6 @@
-// Every listing of Torch, Tensor and Loop IR in "A Principled ML Compiler Stack in 5,000 Lines of Python", parts 1 and
-// 2: tests/listings/NAME.txt holds an expression, options and its text at the levels that the article prints.
+// Tests every listing of Torch, Tensor and Loop IR in "A Principled ML Compiler Stack in 5,000 Lines of Python", parts
+// 1 and 2. A file tests/listings/NAME.txt has an expression, options, and the text at each level that the article
+// prints:
 //   # the part and section of the article, and any difference
 //   [options: no-merge no-guard no-layouts]
 //   EXPRESSION (lines)
@@ -22,7 +23,7 @@ namespace deplo::rules::listings_test {
 namespace {
 
 struct Listing {
-  std::string header, code;  // comments and options; the expression
+  std::string header, code;  // header: comments and options; code: the expression
   FuseOptions options;
   std::vector<std::pair<std::string, std::string>> sections;  // level → text
 };

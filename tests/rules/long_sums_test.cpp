@@ -1,5 +1,5 @@
-// Long sums are split into partial sums by every schedule: how many terms an accumulator takes one after the other, and
-// that the values stay what they were.
+// Tests that every schedule splits long sums into partial sums: how many terms are added to one accumulator in
+// sequence, and that the values stay the same.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,8 @@
 namespace deplo::rules {
 namespace {
 
-/// Terms that each accumulator takes in an execution of a body. `longest`: of those that start in it.
+/// Counts the terms that are added to each accumulator after its Init. longest() returns the largest count in the
+/// kernel.
 class Chains {
  public:
   explicit Chains(const ir::Program& kernel) { terms(kernel.body); }
@@ -68,7 +69,7 @@ class Chains {
 
 struct Case {
   const char* name;
-  const char* text;  // `N`: the terms of a sum
+  const char* text;  // N is the number of terms of a sum
 };
 
 const Case cases[] = {
@@ -163,7 +164,7 @@ TEST_P(LongSums, AreWhatTheyWere) {
 
 INSTANTIATE_TEST_SUITE_P(Targets, LongSums, ::testing::ValuesIn(targets));
 
-// What was fast before stays as it was.
+// Sums that were fast before long sums were split keep their form.
 TEST(LongSums, ShortOnesAreLeftAlone) {
   const Target target = load_target("opencl-cpu");
   for (const ir::Program& loop : {program(cases[0], 4096), products("f32", 4096)}) {

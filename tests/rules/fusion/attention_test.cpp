@@ -1,4 +1,4 @@
-// Attention as one kernel: which ways to write it become one, which do not and why, and that it stays what it was.
+// Tests which ways of writing attention become one kernel, which do not and why, and that the values stay the same.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,7 +45,8 @@ struct Sizes {
 };
 constexpr std::array sizes = {Sizes{1, 5, 16}, Sizes{7, 33, 24}, Sizes{33, 5, 16}};
 
-// q of 4 heads; k and v of as many, K and V of 2; a float mask m, a condition c, hidden rows.
+// Returns code that defines q, k and v with 4 heads, K and V with 2 heads, a float mask m, a condition c, and a mask of
+// whole rows.
 std::string inputs(const Sizes& s) {
   return fmt::format(
       "Q=torch.randn(2,{0},{2});q=torch.randn(2,4,{0},{2});m=torch.randn({0},{1})\n"
@@ -109,7 +110,8 @@ TEST(FuseAttention, IsOneKernelHoweverItIsWritten) {
     }
 }
 
-// Queries, keys and values of one projection: the output's dimension is also read as a whole, with an offset.
+// Queries, keys and values are parts of one projection, which are read with an offset. Like the output, the projection
+// has one dimension for all heads.
 TEST(FuseAttention, OfHeadsThatOneProjectionHasIsOneKernel) {
   const std::string code =
       "h = torch.randn(2, 9, 192).unflatten(2, (3, 4, 16)).permute(2, 0, 3, 1, 4)\n"
@@ -120,8 +122,9 @@ TEST(FuseAttention, OfHeadsThatOneProjectionHasIsOneKernel) {
   EXPECT_EQ(fused_difference(ir::torch::parse_expression(code), 5, on), "");
 }
 
-// nn.MultiheadAttention and nn.TransformerEncoderLayer as torch.export writes them, each call by itself: all but those
-// that give their weights too. The values are compared with PyTorch's for all together in tests/ir/torch/pt2_test.cpp.
+// nn.MultiheadAttention and nn.TransformerEncoderLayer as torch.export writes them, each call as a graph of its own.
+// Attention is fused in all calls, except in those that also return their weights. tests/ir/torch/pt2_test.cpp compares
+// the values of all calls with PyTorch's.
 TEST(FuseAttention, OfExportedModulesIsOneKernel) {
   const std::set<std::size_t> weights = {2, 4};
   for (const char* name : {"multihead_2.15.0.pt2", "multihead_core_aten_2.15.0.pt2"}) {
@@ -205,7 +208,8 @@ TEST(FuseAttention, HasOneKey) {
   EXPECT_EQ(key("s=q@k.mT*0.25;e=(s-s.amax(-1,True)).exp();(e@v)/e.sum(-1,True)"), expected);
 }
 
-// Operands of both products are loaded, so that a schedule can stage them: what computes them stays a kernel.
+// Operands of both products are loaded, so that a schedule can stage them. If an operand is computed, its computation
+// stays a separate kernel.
 TEST(FuseAttention, LoadsItsOperands) {
   for (const char* form : {"k=k*2;F.scaled_dot_product_attention(q,k,k)", "F.scaled_dot_product_attention(q,k,v*v)",
                            "F.scaled_dot_product_attention(torch.tanh(q),k,v)"}) {
@@ -215,7 +219,7 @@ TEST(FuseAttention, LoadsItsOperands) {
   }
 }
 
-// One of the ways to write one of the attentions, and something around it.
+// Returns code for a random attention, written in a random way, with random operations around it.
 std::string random_attention(Rng& rng) {
   const auto one_of = [&](const std::vector<std::string>& choices) { return choices[rng.below(choices.size())]; };
   constexpr std::array extents = {1, 3, 4, 5, 9};
@@ -246,7 +250,7 @@ TEST(FuseAttention, RandomOnesMeanTheSame) {
     found += static_cast<std::uint64_t>(softmax_sums(fused(code)));
     ASSERT_EQ(fused_difference(ir::torch::parse_expression(code), i, on), "") << code;
   }
-  EXPECT_GT(found, cases / 2);  // all but those of one key, and sums of a column
+  EXPECT_GT(found, cases / 2);  // all except attentions with one key, and sums of a column
 }
 
 TEST(FuseAttention, LeavesTheProjectionsAroundIt) {
@@ -258,7 +262,7 @@ TEST(FuseAttention, LeavesTheProjectionsAroundIt) {
   EXPECT_EQ(softmax_sums(with), 1);
 }
 
-// A score counts once, whatever it weighs; two attentions in one graph are two kernels.
+// In the work, the product of each score counts once, however many values the score weighs.
 TEST(FuseAttention, Work) {
   const ir::Module module = fused("q=torch.randn(2,7,16);k=torch.randn(2,5,16);F.scaled_dot_product_attention(q,k,k)");
   constexpr double rows = 2 * 7, scores = rows * 5, product = 2 * 16, step = 1 + 3 + 1 + 2 * 16;
@@ -276,8 +280,8 @@ TEST(FuseAttention, TwoAreTwoKernels) {
   EXPECT_EQ(fused_difference(ir::torch::parse_expression(code), 5, on), "");
 }
 
-// The product of one softmax is the scores of the next. Each search for an attention stops at its own scores: a search
-// that took in the softmaxes before them took eight times as long with each of them.
+// The product after one softmax gives the scores of the next one. A search for an attention stops at its own scores. A
+// search that also visited the earlier softmaxes took eight times as long with each of them.
 TEST(FuseAttention, ChainsStopAtTheirScores) {
   const auto chain = [](int softmaxes) {
     return fmt::format(
@@ -289,7 +293,7 @@ TEST(FuseAttention, ChainsStopAtTheirScores) {
   EXPECT_EQ(fused_difference(ir::torch::parse_expression(chain(3)), 5, {}), "");
 }
 
-// PyTorch rounds probabilities where its kernels store them; here they are not stored.
+// PyTorch rounds probabilities because its kernels store them. The fused kernel does not store them.
 TEST(FuseAttention, ProbabilitiesAreNotRounded) {
   for (const char* dtype : {"bfloat16", "float16"})
     for (const char* form : {"F.scaled_dot_product_attention(q,k,v)", "F.softmax(q@k.mT*0.25,-1)@v",

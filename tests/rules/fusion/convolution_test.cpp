@@ -1,4 +1,4 @@
-// Convolutions: which kernels they become, and that these compute what the Torch graph computes.
+// Tests which kernels convolutions become, and that these compute what the Torch graph computes.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,9 +28,9 @@ std::vector<std::string> names(const ir::Module& module) {
 
 constexpr const char* one = "nn.Conv2d(8, 32, 3, padding=1)(torch.randn(2, 8, 6, 4))";
 
-// Each dimension that readers walk with its neighbour is one with it. Channels are last in what is between kernels, and
-// a parameter is stored as its reader walks it. The rows of the product are the places of all images, and only the
-// output is where PyTorch has it.
+// Neighbouring dimensions become one if all readers walk them together. Tensors between kernels have their channels
+// last, and a parameter is stored in the order in which its reader walks it. The rows of the product are the positions
+// of all images. Only the output has PyTorch's layout.
 TEST(Convolutions, OnCpusAreAPaddedCopyAndAProduct) {
   const ir::Module module = fused(one, "opencl-cpu").module;
   ASSERT_EQ(names(module), (std::vector<std::string>{"convolution_padded", "convolution"}));
@@ -53,7 +53,7 @@ TEST(Convolutions, OnCpusAreAPaddedCopyAndAProduct) {
             "    convolution[(a0 / 24), a1, (a0 % 24)] = v1\n");
 }
 
-// x * sigmoid(x) reads the product twice, and is its epilogue.
+// x * sigmoid(x) reads the product twice, and still becomes its epilogue.
 TEST(Convolutions, HaveActivationsAsTheirEpilogue) {
   for (const char* activation : {"F.relu", "F.silu", "F.gelu", "F.mish", "F.hardswish", "torch.sigmoid"})
     EXPECT_EQ(fused(fmt::format("{}(nn.BatchNorm2d(32)({}))", activation, one), "opencl-cpu").module.kernels.size(), 2U)
@@ -65,8 +65,8 @@ TEST(Convolutions, OnGpusCopyTheOutputInOrder) {
             (std::vector<std::string>{"convolution_padded", "convolution_add", "convolution"}));
 }
 
-// The rows of the product, its axis before the channels: of all images on GPUs, of a line on CPUs, where that is
-// faster.
+// The axis before the channels walks the rows of the product. On GPUs these are the positions of all images. On CPUs
+// they are the positions of one line, which is faster.
 TEST(Convolutions, OfGroupsAndWithAStrideJoinTheirRowsOnGpus) {
   for (const char* code : {"nn.Conv2d(8, 16, 3, padding=1, groups=2)(torch.randn(2, 8, 6, 4))",
                            "nn.Conv2d(8, 16, 1, stride=2)(torch.randn(2, 8, 12, 8))"})
@@ -84,13 +84,13 @@ TEST(Convolutions, InARowPassOnTheirChannelsLast) {
       "nn.Conv2d(32, 8, 3, padding=1)(F.relu(nn.BatchNorm2d(32)(nn.Conv2d(8, 32, 3)(torch.randn(2, 8, 6, 4)))))";
   for (const char* target : {"opencl-cpu", "sm_90"}) {
     const ir::Module module = fused(code, target).module;
-    std::size_t copies = 0;  // of the input with channels last, padded between the two, and on GPUs of the output
+    std::size_t copies = 0;  // the input with channels last, the padded tensor in between, on GPUs the output
     for (const ir::Program& kernel : module.kernels) copies += kernel.buffers.size() == 2 ? 1 : 0;
     EXPECT_EQ(copies, load_target(target).cpu ? 2 : 3) << fmt::format("{}", fmt::join(names(module), " "));
   }
 }
 
-// Four phases of two times two elements each, and no zeros between the elements of x.
+// The convolution has four phases of 2 x 2 elements each. It reads no zeros between the elements of x.
 TEST(Convolutions, TransposedWithAStrideAreAConvolutionOfEachPhase) {
   const ir::Module module =
       fused("nn.ConvTranspose2d(8, 32, 4, stride=2, padding=1, bias=False)(torch.randn(1, 8, 3, 5))", "opencl-cpu")
@@ -116,7 +116,7 @@ TEST(Convolutions, TransposedWithAStrideAreAConvolutionOfEachPhase) {
       "        convolution[0, a3, (((a2 / 5) * 2) + a0), (((a2 % 5) * 2) + a1)] = acc0\n");
 }
 
-// Of 9 places, 4 read two elements each, and 5 read one.
+// Of 9 positions, 4 read two elements each, and 5 read one element.
 TEST(Convolutions, TransposedPhasesWithDifferentElementsAreTwoSums) {
   const ir::Module module =
       fused("nn.ConvTranspose1d(8, 32, 3, stride=2, padding=1)(torch.randn(1, 8, 5))", "opencl-cpu").module;
@@ -168,7 +168,8 @@ TEST(Convolutions, TransposedPhasesWithDifferentElementsAreTwoSums) {
             "    convolution[0, a0, a1] = v1\n");
 }
 
-// 10 and 4 have the divisor 2: of 21 places every second one reads anything, in three of five phases. The others are 0.
+// The stride 10 and the dilation 4 have the common divisor 2. Of 21 positions, only every second one reads elements,
+// and only in three of five phases. The other positions are 0.
 TEST(Convolutions, TransposedWithAStrideAndADilationReadNoZerosBetweenElements) {
   const ir::Module module =
       fused("nn.ConvTranspose1d(8, 32, 3, stride=10, padding=4, dilation=4, bias=False)(torch.randn(1, 8, 3))",
@@ -227,7 +228,7 @@ TEST(Convolutions, HaveDecisions) {
   EXPECT_EQ(names(guarded.module), (std::vector<std::string>{"convolution"}));
 }
 
-// Sizes, strides, dilations, groups and paddings at random, of one to three dimensions.
+// Returns code for a convolution of one to three dimensions with random sizes, strides, dilations, groups and paddings.
 std::string drawn(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto pick = [&](int low, int high) {
@@ -249,7 +250,8 @@ std::string drawn(std::uint64_t seed) {
       ")");
 }
 
-// Strides and dilations with and without common divisors, and places that read nothing.
+// Returns code for a random transposed convolution. Strides and dilations have common divisors or not, and some
+// positions read no elements.
 std::string drawn_transposed(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto pick = [&](int low, int high) {

@@ -1,4 +1,5 @@
-// The decisions of fusion: they are forks, every option of each means the same, and a trail replays or does not fit.
+// Tests the decisions of fusion: they are forks, all options of a fork compute the same values, and a trail replays or
+// is rejected.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,7 +53,7 @@ TEST(Decisions, KeysInPartsAreOnesOfATargetThatIsNotBusy) {
   EXPECT_EQ(one.module.kernels.size(), 1U);
 }
 
-// silu(x) is read twice by one product, whose operand the guard does not let it be; x * 2 is written once for two sums.
+// By default the guard keeps silu(x) * x out of the matmul, because the matmul would compute it again for each column.
 TEST(Decisions, AMergeThatRepeatsWorkIsOne) {
   const Fused fused = fuse(graph_of("x=torch.randn(16,16);w=torch.randn(16,16);(F.silu(x)*x)@w"), Trail{}).value();
   EXPECT_THAT(fused.forks, ElementsAre(Fork{"fusion.merge_mul", {0, 1}}));
@@ -63,7 +64,7 @@ TEST(Decisions, AMergeThatRepeatsWorkIsOne) {
   EXPECT_EQ(merged.module.kernels.size(), 1U);
 }
 
-// A product that the next one reads transposed.
+// The second product reads the first one transposed.
 TEST(Decisions, TheLayoutOfATensorBetweenKernelsIsOne) {
   const ir::tensor::Graph graph = graph_of("x=torch.randn(5,8)@torch.randn(8,16);x.T@torch.randn(5,3)");
   const Fused fused = fuse(graph, Trail{}).value();
@@ -73,7 +74,8 @@ TEST(Decisions, TheLayoutOfATensorBetweenKernelsIsOne) {
   EXPECT_EQ(plain.module.find("matmul")->type.shape, (ir::Shape{5, 16}));
 }
 
-// A.T @ B with many columns and long sums, on CPUs. What is computed lies as its reader wants it, and so do parameters.
+// On CPUs, the copy of A.T in A.T @ B is a decision if B has many columns and the sums are long. Computed tensors and
+// parameters need no copy: they are stored as their reader wants them.
 TEST(Decisions, TheCopyOfTransposedRowsIsOne) {
   const FuseOptions cpu{.target = load_target("opencl-cpu-avx2")}, gpu{.target = load_target("sm_90")};
   const std::string long_sums = "torch.randn(512,64).T @ torch.randn(512,512)";

@@ -1,4 +1,4 @@
-// What the fused kernels compute is what the Torch graph computes; and the guard refuses what it says.
+// Tests that the fused kernels compute what the Torch graph computes, and which merges the guard refuses.
 #include "rules/fusion/fuse.h"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ ir::Module fused(std::string_view code, const FuseOptions& options = {}) {
   return fuse(compose(decompose(ir::torch::parse_expression(code))), options);
 }
 
-// The shortest prefix of the failing graph that fails.
+// Describes the fault of the shortest prefix of the failing graph that fails.
 std::string shrink(std::uint64_t seed, int steps, const FuseOptions& options) {
   for (int n = 1; n <= steps; ++n)
     if (const std::string fault = fused_difference(random_graph(seed, n), seed, options); !fault.empty())
@@ -78,8 +78,7 @@ struct Count {
   std::size_t kernels;
 };
 
-// One line each: what is merged, what is not, and why.
-// Eight columns of weights in an integer, and a scale for each column.
+// Returns code for a matmul with packed weights: an integer holds eight columns of 4 bits, and each column has a scale.
 std::string packed_linear(int rows) {
   return fmt::format(
       "torch.randn({},32)@((((torch.randint(-2147483648,2147483647,(32,6)).unsqueeze(2)>>torch.arange(0,32,4))&15)"
@@ -87,6 +86,7 @@ std::string packed_linear(int rows) {
       rows);
 }
 
+// One line per case: what is merged or not, and why.
 TEST(Fuse, KernelCounts) {
   const Count counts[] = {
       {"a chain", "x=torch.randn(8,9)\ntorch.tanh(torch.exp(x)*2+1)", 1},
@@ -162,7 +162,8 @@ TEST(Fuse, KernelCounts) {
   }
 }
 
-// On CPUs, where neighbours 3 places apart are no lanes of a vector, in whatever order their dimensions lie.
+// On CPUs, the channels are the columns if neighbouring positions read elements 3 or more apart. Such positions would
+// not be lanes of a vector, in whatever order their dimensions lie.
 TEST(Fuse, ColumnsOfAConvolutionAreItsChannelsWherePlacesLieApart) {
   const FuseOptions on_cpu{.target = load_target("opencl-cpu")};
   for (const int padding : {0, 1})
@@ -176,7 +177,7 @@ TEST(Fuse, ColumnsOfAConvolutionAreItsChannelsWherePlacesLieApart) {
     }
 }
 
-// Four parts of 2^14 elements or more, where units would be idle.
+// If units would be idle, a reduction is split into four parts of at least 2^14 elements.
 TEST(Fuse, LongReductionsOfFewRowsAreInParts) {
   const Count counts[] = {
       {"a sum of everything", "torch.randn(65536).sum()", 2},
@@ -199,7 +200,7 @@ TEST(Fuse, LongReductionsOfFewRowsAreInParts) {
   EXPECT_NE(text.find("for a0 in 0..4: # free\n  for a1 in 0..16384: # reduce\n"), std::string::npos) << text;
 }
 
-// Of 4096 elements or more on a CPU, and no more than leave the bound on rounding errors small.
+// On a CPU, a part has at least 4096 elements, and at most as many as keep the bound on rounding errors small.
 TEST(Fuse, LongScansOfFewLinesAreInParts) {
   const Count counts[] = {
       {"one line: totals, their scan, and the parts", "torch.cumsum(torch.randn(16384),0)", 3},
@@ -247,8 +248,7 @@ TEST(Fuse, WeightsAreStoredAsTheMatmulReadsThem) {
   EXPECT_THAT(ir::print(module), ::testing::HasSubstr("p_weight[a2, a1]"));
 }
 
-// On CPUs windows that begin next to each other, or at every second element, are lanes, which cannot ask each for itself where the padding is.
-// Eight columns in an integer: neighbouring columns are in the same one or in the next.
+// An integer holds eight columns, so neighbouring columns are in the same integer or in the next one.
 TEST(Fuse, WeightsThatColumnsShareAreStoredAlongThem) {
   const ir::Module module = fused(
       "w=nn.Parameter(torch.randn(32,6))\n"
@@ -256,6 +256,8 @@ TEST(Fuse, WeightsThatColumnsShareAreStoredAlongThem) {
   EXPECT_NE(ir::print(module).find("load p_w[a2, (a1 / 8)]"), std::string::npos) << ir::print(module);
 }
 
+// On CPUs, windows that begin at neighbouring elements, or at every second element, are lanes of a vector. Lanes cannot
+// check the padding one by one, so a copy with padding is made.
 TEST(Fuse, ACopyIsPaddedForWindowsThatAreNeighbours) {
   const char* const neighbours = "F.max_pool2d(torch.randn(2,3,9,10),3,1,1)";
   const char* const every_second = "F.max_pool2d(torch.randn(2,3,9,10),3,2,1)";
@@ -269,7 +271,7 @@ TEST(Fuse, ACopyIsPaddedForWindowsThatAreNeighbours) {
   EXPECT_EQ(fused_difference(ir::torch::parse_expression(every_second), 1, cpu), "");
 }
 
-// A depthwise convolution reads planes, so its padded input has them, and the copy walks lines of both.
+// A depthwise convolution reads planes, so its padded input consists of planes. The copy walks lines of both tensors.
 TEST(Fuse, ACopyWalksTheLinesOfItsResult) {
   const char* const code = "nn.Conv2d(4, 4, 3, padding=1, groups=4, bias=False)(torch.randn(1, 4, 8, 10))";
   const FuseOptions cpu{.target = load_target("opencl-cpu")};
@@ -287,7 +289,7 @@ TEST(Fuse, ACopyWalksTheLinesOfItsResult) {
   EXPECT_EQ(fused_difference(ir::torch::parse_expression(code), 1, cpu), "");
 }
 
-// Lines of at most half a vector: the channels are the columns, which the kernel writes one by one.
+// If a line has at most half a vector, the channels are the columns, and the kernel writes them one by one.
 TEST(Fuse, ChannelsOfShortLinesAreColumns) {
   const auto places = [](std::int64_t side, std::int64_t kernel) {
     const std::string code =
@@ -300,17 +302,17 @@ TEST(Fuse, ChannelsOfShortLinesAreColumns) {
   const auto channels_are_last = ::testing::HasSubstr("for a2 in 0..32: # free\n      for a3 in 0..9: # reduce");
   EXPECT_THAT(places(8, 3), channels_are_last);
   EXPECT_THAT(places(9, 3), ::testing::Not(channels_are_last));
-  EXPECT_THAT(places(8, 5), ::testing::HasSubstr("for a0 in 0..32: # free\n"));  // too many lines of a cache
+  EXPECT_THAT(places(8, 5), ::testing::HasSubstr("for a0 in 0..32: # free\n"));  // reads too many cache lines
 }
 
-// Rows and columns are one dimension, and then channels are one with them: a group's elements lie behind each other.
+// Rows and columns become one dimension, and then the channels join it, because a group's elements are contiguous.
 TEST(Fuse, TheImagesOfAGroupAreOneRow) {
   const ir::Module module = fused("nn.GroupNorm(2,4)(torch.randn(3,4,5,7))");
   ASSERT_EQ(module.kernels.size(), 1U);
   EXPECT_THAT(ir::print(module.kernels[0]), ::testing::HasSubstr("x: f32[3, 140]\n"));
 }
 
-// A kernel may count their dimensions as it likes: a batch of rows as one, extents of 1 first.
+// A kernel may view their dimensions differently, such as a batch of rows as one dimension, or extents of 1 first.
 TEST(Fuse, InputsAndOutputsHaveTheShapesOfTheGraph) {
   for (const char* code :
        {"torch.bmm(torch.randn(7,33,129),torch.randn(7,129,1))", "torch.bmm(torch.randn(7,1,33),torch.randn(7,33,5))",
@@ -328,7 +330,7 @@ TEST(Fuse, InputsAndOutputsHaveTheShapesOfTheGraph) {
   }
 }
 
-// A file of PyTorch may have it as a constant; no text of a kernel does.
+// A PyTorch file may contain NaN as a constant. The text of a kernel cannot contain it, so the kernel computes it.
 TEST(Fuse, WhatIsNoNumberIsComputed) {
   ir::torch::Builder builder;
   const ir::torch::Id x = builder.input("x", {ir::DType::f32, {3, 5}});
@@ -346,7 +348,7 @@ TEST(Fuse, NamesOfTheUserAreNotThoseOfKernels) {
   EXPECT_THAT(ir::print(fused(code)), ::testing::HasSubstr("load a0_1[a0, a1]"));
 }
 
-// Between the operations of a kernel values are f32: rounded where a tensor is stored, and where the user says so.
+// Inside a kernel, values are f32. They are rounded when a tensor is stored, and where the user converts them.
 TEST(Fuse, HalvesAreRoundedWhereTheyAreStored) {
   const std::string text = ir::print(fused("x = torch.randn(4, dtype=torch.float16); torch.exp(x * 3) + 1"));
   EXPECT_THAT(text, ::testing::HasSubstr("input x: f16[4]"));
@@ -356,7 +358,7 @@ TEST(Fuse, HalvesAreRoundedWhereTheyAreStored) {
               ::testing::HasSubstr("= round_bf16("));
 }
 
-// f16 ends at 65504, which neither the mean nor the sum of squares may pass through.
+// The largest f16 is 65504. Intermediate sums may be larger, so tensors between kernels are f32.
 TEST(Fuse, WhatManyHalvesAmountToIsF32) {
   for (const char* code : {"torch.randn(64, 4, dtype=torch.float16).sum((0, 1)) * 1e-3",
                            "(torch.rand(64, 64, dtype=torch.float16) * 200).mean((0, 1))",

@@ -1,4 +1,5 @@
-// Kernels with several results: which are made, what stays apart and why, and that they mean the same.
+// Tests kernels with several results: which kernels are joined, which stay separate and why, and that they compute the
+// same values.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +22,7 @@ ir::tensor::Graph graph_of(const std::string& code) { return compose(decompose(i
 
 std::vector<ir::Program> kernels(const std::string& code) { return fuse(graph_of(code)).kernels; }
 
-/// The outputs of each kernel.
+/// Returns the names of each kernel's outputs.
 std::vector<std::vector<std::string>> results_of(const std::vector<ir::Program>& kernels) {
   std::vector<std::vector<std::string>> all;
   for (const ir::Program& kernel : kernels) {
@@ -39,18 +40,18 @@ struct Case {
 
 const std::vector<Case>& joined() {
   static const std::vector<Case> cases = {
-      // A maximum and where it is: the index needs the maximum.
+      // A maximum and its index: the index needs the maximum.
       {"torch.max(torch.randn(5,9),-1)", {{"amax", "amin"}}},
       {"torch.max(torch.randn(5,900),-1)", {{"amax", "amin"}}},
-      // The results of rows beside the row itself, with and without a kept dimension.
+      // One result per row and one result as long as the row, with and without a kept dimension.
       {"x=torch.randn(5,9);m=x.mean(-1,keepdim=True);c=x-m;c*torch.rsqrt((c*c).mean(-1,keepdim=True)),m",
        {{"mean", "mul_1"}}},
       {"x=torch.randn(5,9);x.mean(-1),F.softmax(x,-1)", {{"mean", "softmax"}}},
       // A sum that is an output, and its norm.
       {"x=torch.randn(5,9);h=x+torch.randn(5,9);h,F.rms_norm(h,(9,))", {{"add", "rms_norm"}}},
-      // One input, two functions of its elements.
+      // Two functions of the elements of one input.
       {"x=torch.randn(5,9);torch.exp(x),torch.sin(x)", {{"exp_1", "sin_1"}}},
-      // A cell's two states, behind the product of its gates.
+      // A cell's two states, after the product for its gates.
       {"nn.LSTMCell(6,5)(torch.randn(3,6))", {{"add"}, {"add_1", "mul_2"}}},
   };
   return cases;
@@ -90,16 +91,17 @@ for a0 in 0..5: # free
 TEST(JoinResults, LeaveApartWhatSharesNoRows) {
   for (const char* code : {
            "x=torch.randn(5,9);x.sum(0),x.sum(1)",                           // rows and columns
-           "x=torch.randn(5,9);x[:,0]*2,x*3",                                // nothing that a row needs once
-           "x=torch.randn(5,9);torch.exp(x),torch.sin(torch.randn(5,9))",    // nothing is read twice
-           "x=torch.randn(1,80);x@torch.randn(80,90),x@torch.randn(80,90)",  // little, beside two matrices
+           "x=torch.randn(5,9);x[:,0]*2,x*3",                                // no value is computed once per row
+           "x=torch.randn(5,9);torch.exp(x),torch.sin(torch.randn(5,9))",    // no input is read twice
+           "x=torch.randn(1,80);x@torch.randn(80,90),x@torch.randn(80,90)",  // x is small compared with two matrices
            "x=torch.randn(8,8);x@x.T,x*2",                                   // a contraction
-           "x=torch.randn(5,9);torch.exp(x),torch.sin(x.T)",                 // other axes
+           "x=torch.randn(5,9);torch.exp(x),torch.sin(x.T)",                 // different axes
        })
     EXPECT_THAT(kernels(code), SizeIs(2)) << code;
 }
 
-// exp(x) is read by the product, and sin(…) reads the product: no kernel can stand before and behind it.
+// The product reads exp(x), and the kernel of sin(…) reads the product. One kernel cannot run both before and after the
+// product.
 TEST(JoinResults, KeepTheOrder) {
   const std::string code = "x=torch.randn(8,8);y=torch.exp(x);p=y@y;y,p,torch.sin(y)+p.sum()";
   EXPECT_EQ(fused_difference(ir::torch::parse_expression(code), 1), "");

@@ -1,5 +1,5 @@
-// The keys of an attention in parts: which two kernels these are, when the target asks for them, and that they mean
-// what one kernel does, or three.
+// Tests attention that is split along its keys: which two kernels it becomes, on which targets it is split, and that
+// the kernels compute the same values as one kernel or three.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -76,7 +76,7 @@ TEST(KeyParts, OfOneAreOneKernel) {
   EXPECT_EQ(fused(decode, in_parts(1)), fused(decode, {.fixed = {{"attention", "fused"}}}));
 }
 
-// A part has a key of its own.
+// Each part has a key of its own.
 TEST(KeyParts, AreNoMoreThanKeys) {
   EXPECT_EQ(fused(decode, in_parts(100)).kernels[0].find("mul_parts")->shape, (ir::Shape{3, 2, 2, 7, 16}));
   EXPECT_EQ(fused(decode, in_parts(5)).kernels[0].find("mul_parts")->shape, (ir::Shape{3, 2, 2, 4, 16}));
@@ -105,7 +105,8 @@ struct Decode {
   }
 };
 
-// Three queries: a mask hides the second one from all keys, and a causal one all from most parts.
+// With three queries, the mask c hides all keys from the second query, and a causal mask hides most parts from all
+// queries.
 TEST(KeyParts, MeanTheSame) {
   constexpr std::array masks = {"", ",is_causal=True", ",attn_mask=c", ",attn_mask=torch.where(c,m,-inf).to(t)"};
   constexpr std::array dtypes = {"float32", "float16", "bfloat16"};
@@ -125,7 +126,7 @@ TEST(KeyParts, MeanTheSame) {
       }
 }
 
-// What the kernels write is read with the axes of heads and values side by side, or apart.
+// The epilogues read the kernels' results with the axes of heads and values merged, or separately.
 TEST(KeyParts, MeanTheSameBehindEveryEpilogue) {
   const std::string inputs =
       "q=torch.randn(2,4,3,16);k=torch.randn(2,4,9,16);m=torch.randn(3,9);x=torch.randn(2,4,3,16)\n";
@@ -139,7 +140,7 @@ TEST(KeyParts, MeanTheSameBehindEveryEpilogue) {
   }
 }
 
-/// "" where the module, changed so, still gives what the graph gives.
+/// Returns "" if the changed module still computes what the graph computes, otherwise the first difference.
 std::string difference(const Decode& one, const std::function<void(ir::Module&)>& change) {
   const auto graph = ir::torch::parse_expression(one.code());
   const auto sources = random_sources(graph, 3);
@@ -206,7 +207,7 @@ TEST(KeyParts, FaultsShow) {
       << "shared keys counted twice";
 }
 
-// 2 blocks for each of 132, 108 multiprocessors, and 1 for each of 2 cores.
+// The parts give 2 blocks to each of 132 or 108 multiprocessors, and 1 block to each of 2 cores.
 TEST(KeyParts, AreAsManyAsTheTargetHasUnitsFor) {
   const std::string
       heads = "q=torch.randn(32,1,16);k=torch.randn(8,{0},16);F.scaled_dot_product_attention(q,k,k,enable_gqa=True)",

@@ -24,7 +24,8 @@ class Generator {
   }
 
   void step() {
-    // What does not fit (shapes that do not broadcast) is another try: the builder refuses it.
+    // The builder rejects an operation that does not fit, for example if shapes do not broadcast. Then another one is
+    // tried.
     for (int tries = 0; tries < 20; ++tries) {
       try {
         if (const Id id = attempt(); id >= 0 && ir::element_count(builder_.type(id).shape) <= 4000)
@@ -41,7 +42,7 @@ class Generator {
   }
 
  private:
-  // Recent tensors more often: chains fuse.
+  // Returns a tensor. Recent tensors are more likely, so that operations form chains, which fuse.
   Id pick() {
     const std::size_t n = tensors_.size();
     return tensors_[rng_.below(2) == 0 ? n - 1 - rng_.below(std::min<std::size_t>(n, 3)) : rng_.below(n)];
@@ -76,7 +77,7 @@ class Generator {
       case 7:
         return view();
       case 8:
-        // Of inputs: computed numbers may be equal but for their last bits, and then either answer is right.
+        // Compares inputs only: computed values may differ only in their last bits, and then either answer is right.
         return builder_.call("where", {builder_.call("lt", {given(), given()}), pick(), pick()});
       case 9:
         return builder_.call(one_of(std::array{"cumsum", "cummax", "cummin"}), {dimmed()}, {{"dim", dim(last_)}});

@@ -1,4 +1,4 @@
-// Random Torch graphs: the same seed and number of steps, the same graph; fewer steps, a prefix of it.
+// Random Torch graphs. The same seed and number of steps give the same graph; fewer steps give a prefix of it.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,5 @@
-// Mixtures of experts: kernels, interpreted, against the graph's meaning; which kernels they are.
+// Compares the interpreted kernels of mixtures of experts with the values of their graphs, and checks which kernels
+// they are.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +22,7 @@ struct Named {
 };
 const Named forms[] = {{"dense", tests::dense_mlp, 10},
                        {"each", tests::mlp_of_each, 10},
-                       {"sorted", tests::sorted_mlp, 19},  // places may be negative as far as is known
+                       {"sorted", tests::sorted_mlp, 19},  // the places are not known to be nonnegative
                        {"argsorted", tests::argsorted_mlp, 19}};
 
 ir::Module fused(const std::string& text) { return fuse(compose(decompose(ir::torch::parse_expression(text)))); }
@@ -41,7 +42,7 @@ TEST(RoutedMlp, IsRightAtAwkwardSizes) {
     }
 }
 
-// One expert takes all tokens, some have none, and of equal experts the first are chosen.
+// One expert takes all tokens, some experts have no tokens, and the first of several equal experts are chosen.
 TEST(RoutedMlp, IsRightHoweverTokensAreDealtOut) {
   for (const char* bias : {"100 * (e == 2)", "-100 * (e == 1)", "50 * (e > 5)", "-1000 * e.float()"})
     for (const Named& of : forms) {
@@ -50,8 +51,8 @@ TEST(RoutedMlp, IsRightHoweverTokensAreDealtOut) {
     }
 }
 
-// Rows and weights are read where they lie: the kernel of a matmul has the weights themselves as its input, and loads
-// the numbers outside of the sum.
+// Rows and weights are read in place: the kernel of a matmul has the weights themselves as its input, and loads the
+// indices outside of the sum.
 TEST(RoutedMlp, MatmulsGatherTheirOperands) {
   const ir::Module module = fused(tests::sorted_mlp({.tokens = 33, .experts = 8, .top = 2}));
   int matmuls = 0;

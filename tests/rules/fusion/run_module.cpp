@@ -36,7 +36,8 @@ double small_draw(const ir::Fill& fill, ir::DType dtype, Rng& rng) {
   return dtype == ir::DType::i32 ? static_cast<double>(rng.below(9)) - 4 : rng.uniform(-2, 2);
 }
 
-// Element (i, j, …) of the result is element of `values` with coordinate permutation[d] = the d-th.
+// Returns `values` with permuted dimensions: dimension d of the result, whose shape is `stored`, is dimension
+// permutation[d] of `values`.
 Values permute(const Values& values, const ir::Shape& stored, const std::vector<int>& permutation) {
   ir::Shape shape(stored.size());
   for (std::size_t d = 0; d < stored.size(); ++d) shape[static_cast<std::size_t>(permutation[d])] = stored[d];
@@ -55,7 +56,7 @@ Values permute(const Values& values, const ir::Shape& stored, const std::vector<
 
 namespace {
 
-/// Tensors that lie in others.
+/// Reads and writes tensors, including tensors that lie in the memory of others.
 class Parts {
  public:
   explicit Parts(const ir::Module& module) {
@@ -83,7 +84,7 @@ class Parts {
   }
 
  private:
-  /// The tensor with memory of its own, and the element of it at which the buffer begins.
+  /// Returns the tensor in whose memory the buffer lies, and the element of that tensor at which the buffer begins.
   std::pair<const ir::Tensor*, std::int64_t> place(const ir::Buffer& buffer) const {
     const ir::Tensor* tensor = tensors_.at(buffer.name);
     std::int64_t offset = 0;
@@ -142,13 +143,14 @@ std::vector<Values> run(const ir::Module& module, const ir::torch::Graph& graph,
 
 namespace {
 
-/// "" if the kernels compute the formulas of the graph: in exact arithmetic, with whole numbers as they are drawn.
+/// Returns "" if the kernels compute the formulas of the graph in exact arithmetic, otherwise the first difference.
+/// Whole numbers in the sources keep their values, and other finite floats become random elements.
 std::string formula_difference(const ir::tensor::Graph& tensor, const ir::torch::Graph& graph, const ir::Module& module,
                                std::vector<Values> sources) {
   for (const ir::tensor::Node& node : tensor.nodes)
     if (const auto* scalar = node.as<ir::tensor::Scalar>();
         scalar != nullptr && std::isfinite(scalar->value) && !ir::Ring::is_fraction(scalar->value))
-      return "";  // a product of two such constants, which is rounded, is another formula
+      return "";  // a rounded product of two such constants would be another formula
   const ir::Ring ring{ir::Program{}};
   std::uint64_t seed = 0;
   for (std::size_t i = 0; i < sources.size(); ++i)
@@ -163,7 +165,7 @@ std::string formula_difference(const ir::tensor::Graph& tensor, const ir::torch:
   const std::vector<Values> found = run(
       module, graph, sources, [&](const ir::Program& kernel, ir::Memory& memory) { interpret(kernel, memory, ring); });
   for (std::size_t o = 0; o < expected.size(); ++o)
-    for (std::size_t i = 0; i < found[o].size(); ++i) {  // none of an output without elements
+    for (std::size_t i = 0; i < found[o].size(); ++i) {  // found[o] is empty if the output has no elements
       const double e = ring.canonical(expected[o].at(i)), f = ring.canonical(found[o][i]);
       if (e != f && !(std::isnan(e) && std::isnan(f)))
         return fmt::format("output {} element {} is another formula\n{}\n{}", o, i, ir::torch::print(graph),
@@ -183,7 +185,8 @@ std::string fused_difference(const ir::torch::Graph& graph, std::uint64_t seed, 
   for (std::size_t o = 0; o < expected.size(); ++o) {
     if (found[o].size() != expected[o].size())
       return fmt::format("output {}: expected {} elements, found {}", o, expected[o].size(), found[o].size());
-    double scale = 1;  // that of the inputs: a difference of equal numbers is exact in one and 1e-16 in the other
+    // at least 1, like the inputs: equal numbers may differ by 0 in one result, by 1e-16 in the other
+    double scale = 1;
     for (const double e : expected[o])
       if (std::isfinite(e)) scale = std::max(scale, std::fabs(e));
     for (std::size_t i = 0; i < expected[o].size(); ++i) {

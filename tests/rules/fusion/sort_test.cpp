@@ -1,4 +1,4 @@
-// Sorted runs and their merges mean what a stable sort means.
+// Tests that sorted runs and their merges give the result of a stable sort.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -22,11 +22,11 @@ TEST(Sort, LinesOfAnyLength) {
 }
 
 TEST(Sort, EqualElementsKeepTheirOrder) {
-  for (const char* code : {"torch.sort(torch.randint(0, 5, (2, 700)), stable=True)",
-                           "torch.sort(torch.randint(0, 3, (600, 2)), 0, descending=True)",
-                           "torch.argsort(torch.ones(2, 400) * torch.randn(2, 1), 1)",
-                           "torch.topk(torch.randint(0, 50, (3, 900)), 40)",
-                           "torch.topk(torch.randint(0, 50, (3, 900)), 40, largest=False)"})
+  for (const char* code :
+       {"torch.sort(torch.randint(0, 5, (2, 700)), stable=True)",
+        "torch.sort(torch.randint(0, 3, (600, 2)), 0, descending=True)",
+        "torch.argsort(torch.ones(2, 400) * torch.randn(2, 1), 1)", "torch.topk(torch.randint(0, 50, (3, 900)), 40)",
+        "torch.topk(torch.randint(0, 50, (3, 900)), 40, largest=False)"})
     EXPECT_EQ(difference(code), "") << code;
 }
 
@@ -54,8 +54,9 @@ TEST(Sort, DrawnLines) {
                                             : fmt::format("torch.randint(0, {}, ({}))", 1 + rng.below(100), shape);
     const int dim = along_first ? 0 : 1;
     const char* const order = rng.below(2) == 0 ? "True" : "False";
-    const std::string code = few ? fmt::format("torch.topk({}, {}, {}, largest={})", x, rng.below(count + 1), dim, order)
-                                 : fmt::format("torch.sort({}, {}, descending={})", x, dim, order);
+    const std::string code =
+        few ? fmt::format("torch.topk({}, {}, {}, largest={})", x, rng.below(count + 1), dim, order)
+            : fmt::format("torch.sort({}, {}, descending={})", x, dim, order);
     ASSERT_EQ(difference(code, seed), "") << "seed " << seed << "\n" << code;
   }
 }

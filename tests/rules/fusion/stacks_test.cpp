@@ -1,4 +1,5 @@
-// Joins of many tensors, and the steps of recurrences: what is computed in place, and which kernels become equal.
+// Tests joins of many tensors and the steps of recurrences: which tensors are computed in place, and which kernels
+// become equal.
 #include "rules/fusion/stacks.h"
 
 #include <fmt/format.h>
@@ -129,7 +130,8 @@ TEST(Stacks, KernelsHaveFewArgumentsHoweverManyTensorsAreJoined) {
   EXPECT_EQ(difference("torch.stack([torch.randn(3, 5) for i in range(1100)], 1)[:, 7:1050] + 1"), "");
 }
 
-// The scan of a state-space model: rows of channels make the outputs of all steps, and rows of channels read the stack.
+// The scan of a state-space model. The kernels that compute the outputs of the steps, and the kernel that reads their
+// stack, all walk rows of channels, but must stay separate.
 TEST(Stacks, NoKernelReadsAStackWhosePartsItWrites) {
   const std::string code =
       "x = torch.randn(12, 64); a = torch.randn(64, 8); b = torch.randn(12, 8); c = torch.randn(12, 8, 1)\n"
@@ -159,7 +161,8 @@ TEST(Stacks, KernelsOfTheSameSliceOrOfFewStepsKeepTheirText) {
   for (const ir::Tensor& tensor : module.tensors) EXPECT_EQ(tensor.part_of, "");
 }
 
-/// `count` tensors, given or computed, some of them twice, along a dimension of a shape with extents of 1.
+/// Returns code that joins at least 9 tensors along a random dimension. The tensors are given or computed, some occur
+/// twice, and their shapes may have extents of 1.
 std::string drawn(Rng& rng) {
   const std::size_t rank = 1 + rng.below(3), dim = rng.below(rank);
   constexpr int extents[] = {1, 2, 3, 32, 64};

@@ -1,4 +1,5 @@
-// The kernels that a graph becomes, interpreted, against values that PyTorch computed: every operation, whole programs.
+// Compares the interpreted kernels of graphs with values that PyTorch computed, for every operation and for whole
+// programs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +34,7 @@ TEST(FusedTorchValues, ExpressionsGiveWhatPyTorchComputes) {
   EXPECT_GE(compared, 300);
 }
 
-// The heuristic's schedules: lowered for every target, and interpreted as Kernel IR for one of them.
+// Lowers each kernel by the heuristic for every target, and interprets its Kernel IR for one of them.
 TEST(FusedTorchValues, SchedulesGiveWhatPyTorchComputes) {
   std::vector<Target> targets;
   for (const char* name :
@@ -88,8 +89,8 @@ TEST(FusedTorchValues, ExportedBlocksGiveWhatPyTorchComputes) {
   }
 }
 
-// PyTorch's values are in double; ours were stored in 16 bits between kernels and at the end. Within two units in the
-// last place of the largest output, as sums are of terms of that size.
+// PyTorch's values are in double. Ours are stored in 16 bits between kernels and at the end. They may differ by two
+// units in the last place of the largest output, because sums have terms of that size.
 TEST(FusedTorchValues, ExportedBlocksOfSixteenBitsToo) {
   for (const char* name : {"eager_half_2.5.1", "eager_half_2.11.0", "eager_bfloat16_2.8.0"}) {
     const auto file = std::filesystem::path(DEPLO_SOURCE_DIR) / "tests/data/pt2" / (std::string(name) + ".pt2");
