@@ -57,6 +57,7 @@ ir::Program edited(ir::Program program, Edit edit) {
 ir::Program down_rounded(ir::DType, const ir::Symbols&);
 /// Do its threads make elements of fragments? And the same with those of each in another order, a fault.
 bool has_fragments(const ir::Program& kernel);
+/// Plants a fault: returns the kernel with the elements of each such fragment in reverse order.
 ir::Program with_fragments_reversed(const ir::Program& kernel);
 
 /// Statements that the interpreter executes, lanes counted one by one.
