@@ -1,5 +1,5 @@
-// Attentions and other loops whose carried values depend on each other, raised, against the tile programs themselves
-// and against sums in double.
+// Raises attention, and other loops whose carried values depend on each other, and compares the results with those of
+// the tile programs and with sums in double.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ struct Attention {
   }
 };
 
-/// How far element after element of `out`, as the program left it, is from the sums in double.
+/// Returns the largest absolute error of `out` after the launch, compared with sums in double.
 double error(const Attention& of, const Launch& launch) {
   const auto& arrays = launch.launcher.arrays;
   const auto at = [&](std::size_t array, std::int64_t head, std::int64_t rows, std::int64_t row, std::int64_t d) {
@@ -95,7 +95,7 @@ TEST(RaiseAttention, OffsetOfQueries) {
   }
 }
 
-/// The Loop IR of the front end's attention.
+/// Returns the Loop IR of attention as deplo's own front end writes it.
 ir::Program sweep(std::int64_t heads, std::int64_t n) {
   return ir::parse(R"(
 === loop: out ===
@@ -167,7 +167,8 @@ TEST(RaiseLoops, LogOfTheSumBesideIt) {
   }
 }
 
-// NVIDIA's front end makes two loops of it: whole tiles of keys, and those behind them, under a mask.
+// NVIDIA's front end makes two loops of the sweep: one over the whole tiles of keys, and one over the remaining keys,
+// with a mask.
 TEST(RaiseLoops, AnOpenEndIsTheSameReduction) {
   const tp::Program program = own("attention_open_end");
   for (const auto& [queries, keys] : {std::pair<std::int64_t, std::int64_t>{16, 64}, {37, 77}, {5, 200}, {33, 7}}) {
@@ -198,13 +199,13 @@ TEST(RaiseLoops, TripsOfATriangle) {
     launch.array("a", ir::DType::f32, {n, n}, pitch(n)).array("b", ir::DType::f32, {n, columns}, pitch(columns));
     launch.array("c", ir::DType::f32, {n, columns}, pitch(columns)).grid({tiles(n, 16), tiles(columns, 16), 1});
     const tp::Program program = own("triangular_matmul");
-    // The triangle alone is left of the bound.
+    // Only the triangular condition remains of the loop's bound.
     EXPECT_THAT(ir::print(launch.raise(program).kernels.at(0)), ::testing::HasSubstr("index (a2 < (a0 + 1))"));
     EXPECT_LE(launch.difference(program), of_f32) << n;
   }
 }
 
-// A bound that nothing else says stays a condition.
+// A bound that follows from nothing else stays a condition.
 TEST(RaiseLoops, TripsOfABand) {
   for (const auto& [n, columns] : {std::pair<std::int64_t, std::int64_t>{64, 16}, {7, 5}, {85, 21}}) {
     Launch launch;
@@ -240,7 +241,7 @@ TEST(RaiseLoops, NormsBackwards) {
 
 // --- Other recurrences -----------------------------------------------------------------------------------------------
 
-/// A softmax in chunks of 32, with `from` replaced by `to` where it first stands.
+/// Returns the softmax in chunks of 32, with the first occurrence of `from` in its text replaced by `to`.
 tp::Program changed_softmax(const std::string& from, const std::string& to) {
   std::string text = tp::print(own("chunked_softmax"));
   const auto at = text.find(from);
@@ -254,7 +255,7 @@ Launch softmax_launch() {
   return launch;
 }
 
-// What the loop begins with weighs as much as its maximum says.
+// The loop's initial total counts with the weight that the initial maximum gives it.
 TEST(RaiseLoops, BeginWithOtherNumbers) {
   const std::string total = "%31 = constant <f32: 0.0>", greatest = "%30 = constant <f32: 0XFF800000>";
   EXPECT_LE(softmax_launch().difference(changed_softmax(total, "%31 = constant <f32: 3.0>")), of_f32);
@@ -271,18 +272,19 @@ TEST(RaiseRefusals, WhatIsNoSoftmax) {
   };
   const std::string other = "cannot raise for: carried value 2 depends on carried value 1, and not as in a softmax";
   EXPECT_EQ(refusal("%59 = fma %40, %50, %58", "%59 = fma %50, %40, %58"), "");
-  // The change the wrong way round, by another base, or by the maximum before.
+  // The maximum's change is negated, is the exponent of another base, or the scores are relative to the previous
+  // maximum.
   EXPECT_THAT(refusal("%49 = subf %39, %48", "%49 = subf %48, %39"), ::testing::HasSubstr(other));
   EXPECT_THAT(refusal("%50 = exp %49", "%50 = exp2 %49"), ::testing::HasSubstr(other));
   EXPECT_THAT(refusal("%51 = broadcast %48", "%51 = broadcast %39"), ::testing::HasSubstr(other));
-  // The new ones are scaled, not the old ones; or both.
+  // The new terms are scaled instead of the old ones, or both are scaled.
   EXPECT_THAT(refusal("%59 = fma %40, %50, %58", "%59 = fma %58, %50, %40"),
               ::testing::HasSubstr("cannot raise for: carried value 2 depends on carried value 1"));
   EXPECT_THAT(refusal("%59 = fma %40, %50, %58", "%x = addf %40, %58 : tile<1x1xf32>\n%59 = fma %x, %50, %31"),
               ::testing::HasSubstr("cannot raise for: carried value 2 is no sum, product, maximum or minimum"));
 }
 
-// The greatest product would be that of the least score.
+// With a negative scale, the greatest product would be that of the least score.
 TEST(RaiseRefusals, NegativeScale) {
   Launch launch;
   launch.array("q", ir::DType::f16, {16, 16}).array("k", ir::DType::f16, {32, 16});

@@ -94,7 +94,7 @@ double Launch::compare(const ir::Module& module, const std::string& output, cons
     return std::ranges::find(launcher.arrays, name, &tp::Array::name);
   };
   auto array = named(output);
-  if (array == launcher.arrays.end()) array = named(output.substr(0, output.size() - 4));  // Y_out
+  if (array == launcher.arrays.end()) array = named(output.substr(0, output.size() - 4));  // output Y_out is array Y
   const ir::Buffer* buffer = nullptr;
   for (const ir::Program& kernel : module.kernels)
     if (kernel.find(output) != nullptr && buffer == nullptr) buffer = kernel.find(output);

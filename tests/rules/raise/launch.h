@@ -1,4 +1,4 @@
-// One launch of a tile program for both: its interpreter, and the kernels of Loop IR that it is raised to.
+// Launches a tile program both on its interpreter and as the kernels of Loop IR that it is raised to.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace deplo::rules {
 
 using Grid = std::array<std::int64_t, 3>;
 
-// What 16 bits, and sums of f32 in another order, may differ by; and factors halfway between two of tf32, which tensor
-// cores round away from zero.
+// Tolerances relative to an array's largest element: for sums of f32 in another order, for 16-bit results, and for
+// tf32, because tensor cores round a factor that is halfway between two tf32 numbers away from zero.
 inline constexpr double of_f32 = 1e-6, of_f16 = 1e-3, of_tf32 = 1e-4;
 
 inline std::int64_t tiles(std::int64_t extent, std::int64_t tile) { return (extent + tile - 1) / tile; }
-/// Rows lie apart by a multiple of 8, as the shared programs assume.
+/// Returns the distance between rows: `columns` rounded up to a multiple of 8, which the shared programs assume.
 inline std::int64_t pitch(std::int64_t columns) { return tiles(columns, 8) * 8; }
-/// Of experiments/tile/exported.
+/// Reads the program `name` of experiments/tile/exported.
 ir::tile_program::Program own(const std::string& name);
 
 /// Executes a kernel on its buffers.
@@ -31,11 +31,12 @@ void run_loops(const ir::Program& kernel, ir::Memory&);
 
 class Launch {
  public:
-  /// Pointer, extents and strides.
+  /// Passes an array as pointer, extents and strides. `rows_apart`: the distance between rows; 0 if they are
+  /// contiguous.
   Launch& array(const std::string& name, ir::DType, const ir::Shape& shape, std::int64_t rows_apart = 0);
-  /// Of i32, with these values.
+  /// Passes an array of i32 with these values, as pointer, extent and stride.
   Launch& numbers(const std::string& name, const std::vector<std::int64_t>& values);
-  /// The same, its pointer only.
+  /// Passes an array of i32 with these values, as pointer only.
   Launch& numbers_only(const std::string& name, const std::vector<std::int64_t>& values);
   Launch& pointer(const std::string& name, ir::DType, const ir::Shape& shape);
   template <class Number>
@@ -49,10 +50,11 @@ class Launch {
     return *this;
   }
   ir::Module raise(const ir::tile_program::Program& program) const { return rules::raise(program, raised); }
-  /// The message of the Error that raising throws; "" without one.
+  /// Returns the message of the Error that raising throws; "" if it throws none.
   std::string refusal(const ir::tile_program::Program&) const;
 
-  /// Runs both; the greatest difference of any element, relative to the greatest of its array.
+  /// Runs the tile program and the raised kernels. Returns the largest difference of an element, relative to the
+  /// largest element of its array.
   double difference(const ir::tile_program::Program&, const Runner& runner = run_loops);
 
   ir::tile_program::Launcher launcher;

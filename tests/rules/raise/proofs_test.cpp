@@ -1,4 +1,4 @@
-// Proofs about conditions: those that raising needs, and random ones against all numbers.
+// Tests proofs about conditions: those that raising needs, and random ones, which must hold for all numbers.
 #include "rules/raise/proofs.h"
 
 #include <gtest/gtest.h>
@@ -14,13 +14,13 @@ using ir::less;
 
 const Expr x = ir::var("x"), y = ir::var("y"), z = ir::var("z");
 
-// Of causal attention: key x, query y, in tiles of 128.
+// Causal attention with key x and query y, in tiles of 128.
 TEST(Proofs, TilesOfKeysAndQueries) {
   const ir::Ranges ranges = {{"x", {0, 1023}}, {"y", {0, 999}}};
   const Expr causal = less(x, y + 1);
   EXPECT_TRUE(implies({less(x / 128, y / 128)}, causal, ranges));                // tiles before the query's
-  EXPECT_FALSE(implies({less(x / 128, y / 128 + 1)}, causal, ranges));           // its own is not seen whole
-  EXPECT_TRUE(implies({less(y / 128, x / 128)}, negations(causal)[0], ranges));  // tiles behind it
+  EXPECT_FALSE(implies({less(x / 128, y / 128 + 1)}, causal, ranges));           // the query's tile is partly hidden
+  EXPECT_TRUE(implies({less(y / 128, x / 128)}, negations(causal)[0], ranges));  // tiles after it
   const Expr end = (ir::min(y / 128 * 128 + 128, 1000) + 127) / 128;             // the program's last tile
   EXPECT_TRUE(implies({negations(less(x / 128, end))[0]}, negations(causal)[0], ranges));
   EXPECT_FALSE(implies({negations(less(x / 128, end - 1))[0]}, negations(causal)[0], ranges));
@@ -28,17 +28,17 @@ TEST(Proofs, TilesOfKeysAndQueries) {
 
 TEST(Proofs, WholeNumbers) {
   EXPECT_TRUE(implies({less(3, x * 2)}, less(1, x), {{"x", {-9, 9}}}));
-  EXPECT_TRUE(implies({less(x * 2, y * 2 + 1)}, less(x, y + 1), {}));  // unbounded
+  EXPECT_TRUE(implies({less(x * 2, y * 2 + 1)}, less(x, y + 1), {}));  // without bounds
   EXPECT_TRUE(implies({ir::equal(x, 3)}, less(x % 4, 4), {}));
   EXPECT_TRUE(implies({ir::equal(x, 7)}, ir::equal(x % 4, 3), {}));
   EXPECT_FALSE(implies({}, less(x, 5), {{"x", {0, 5}}}));
-  EXPECT_TRUE(implies({less(x, 0)}, less(x, -7), {{"x", {0, 5}}}));  // nowhere
+  EXPECT_TRUE(implies({less(x, 0)}, less(x, -7), {{"x", {0, 5}}}));  // the premise never holds
 }
 
 TEST(Proofs, Quotients) {
   const Expr r = ir::var("r1");
   EXPECT_EQ(ir::print(ir::simplify(without_quotients(less(r / 8, y)))), ir::print(ir::simplify(less(r, y * 8))));
-  EXPECT_EQ(without_quotients(less(x / 8, y)), less(x / 8, y));  // no reduce axis
+  EXPECT_EQ(without_quotients(less(x / 8, y)), less(x / 8, y));  // x is not a reduce axis
   for (std::int64_t of = -9; of < 40; ++of)
     for (std::int64_t bound = -3; bound < 7; ++bound)
       for (const Expr& e : {less(r / 8, y), less(y, r / 8), less(y + 1, r / 8 + 3), less(r / 8 + 1, 2 - y)})
@@ -80,7 +80,7 @@ class Random {
   Rng rng_;
 };
 
-// What is proved holds for all numbers, and much of what holds is proved.
+// What is proved holds for all numbers, and most conditions that hold are proved.
 TEST(Proofs, RandomOnesHold) {
   const ir::Ranges ranges = {{"x", {-3, 6}}, {"y", {0, 9}}, {"z", {-5, 2}}};
   int proved = 0, hold = 0;

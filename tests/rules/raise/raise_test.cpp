@@ -1,4 +1,4 @@
-// Tile programs raised to Loop IR, against the tile programs themselves: both on an interpreter.
+// Raises tile programs to Loop IR, and compares the results with those of the tile programs, both on an interpreter.
 #include "rules/raise/raise.h"
 
 #include <gmock/gmock.h>
@@ -92,7 +92,7 @@ TEST_F(RaiseShared, LayerNorm) {
   }
 }
 
-/// Rows that are routed to experts, `used` of which have any.
+/// A mixture of experts. Each row is routed to one of `experts` experts; `used` experts have rows.
 struct Moe {
   std::int64_t tokens, topk, experts, used, n, k;
 
@@ -118,7 +118,7 @@ TEST_F(RaiseShared, MixtureOfExperts) {
   for (const Moe& moe : {Moe{64, 2, 2, 2, 128, 64}, Moe{96, 1, 6, 3, 256, 128}, Moe{50, 2, 8, 4, 72, 40}}) {
     Launch launch = moe.launch();
     EXPECT_LE(launch.difference(program), of_f16) << moe.tokens;
-    // Behind both, what it is in double.
+    // Compares the result also with sums in double.
     const std::vector<std::int64_t> expert = moe.expert_of_row();
     for (std::int64_t row = 0; row < moe.tokens * moe.topk; ++row)
       for (std::int64_t j = 0; j < moe.n; ++j) {
@@ -132,7 +132,7 @@ TEST_F(RaiseShared, MixtureOfExperts) {
   }
 }
 
-// The expert's weights travel through shared memory; each thread loads its own rows.
+// The expert's weights are staged in shared memory. Each thread loads its own rows.
 TEST_F(RaiseShared, MixtureOfExpertsTakesTensorCores) {
   const ir::Program loop = Moe{480, 4, 8, 8, 768, 512}.launch().raise(load("13_fused_moe_kernel")).kernels.at(0);
   for (const char* target : {"sm_80", "sm_90"})
@@ -140,7 +140,7 @@ TEST_F(RaiseShared, MixtureOfExpertsTakesTensorCores) {
                 ::testing::AllOf(::testing::HasSubstr("stage_inputs.B=1"), ::testing::HasSubstr("mma.atom=m")));
 }
 
-// Blocks of rows are a batch, whose expert is one of its matmul.
+// Blocks of rows are a batch of matmuls. Each matmul of the batch has one expert.
 TEST_F(RaiseShared, MixtureOfExpertsIsABatchOfMatmuls) {
   const ir::Module module = Moe{48, 4, 4, 4, 256, 128}.launch().raise(load("13_fused_moe_kernel"));
   ASSERT_EQ(module.kernels.size(), 1U);
@@ -178,7 +178,7 @@ TEST(RaiseExamples, VectorAdd) {
   EXPECT_LE(launch.difference(example("vector_add")), of_f32);
 }
 
-// Some of the elements are NaN, infinities and zeros.
+// Returns the difference for inputs that contain NaN, infinities and zeros.
 double difference_with_specials(const tp::Program& program) {
   Launch launch;
   for (const char* array : {"a", "b", "c"}) launch.pointer(array, ir::DType::f32, {128});
@@ -217,7 +217,7 @@ TEST(RaiseExamples, MaximaOfNan) {
     }
 }
 
-// 0 is not neutral to a -0.
+// -0 + 0 is 0, so adding 0 is not a no-op.
 TEST(RaiseExamples, SumsWithZero) {
   const std::string text = read_file(std::filesystem::path(DEPLO_SOURCE_DIR) / "experiments/tile/vector_add.tile");
   constexpr std::string_view sum = "%c_val = addf %a_val, %b_val rounding<nearest_even> : tile<128xf32>";
@@ -255,7 +255,7 @@ TEST(RaiseExamples, GemmSquareIsOurMatmul) {
   EXPECT_EQ(exact_key(module.kernels.at(0)), exact_key(matmul(4096, 4096, 4096, ir::DType::f32)));
 }
 
-/// Of NVIDIA's sample's tiles, in each type that tensor cores of sm_90 take, and in f32.
+/// Matmuls with the tiles of NVIDIA's sample, in f16 and tf32, which tensor cores of sm_90 take, and in f32.
 TEST(RaiseExamples, MatmulOf128x256x64IsOurs) {
   const Target target = load_target("sm_90");
   for (const auto& [name, element, tolerance] : {std::tuple{"f16", ir::DType::f16, of_f16},
@@ -273,7 +273,7 @@ TEST(RaiseExamples, MatmulOf128x256x64IsOurs) {
     ir::Program ours = matmul(512, 512, 256, element == ir::DType::f16 ? ir::DType::f16 : ir::DType::f32);
     ours.allow_tf32 = tf32;
     EXPECT_EQ(raised.allow_tf32, tf32) << name;
-    EXPECT_EQ(exact_key(raised) == exact_key(ours), !tf32) << name;  // that program itself rounds to tf32
+    EXPECT_EQ(exact_key(raised) == exact_key(ours), !tf32) << name;  // the program for tf32 itself rounds to tf32
     EXPECT_EQ(print(heuristic(raised, target).trail()), print(heuristic(ours, target).trail())) << name;
   }
 }
@@ -294,7 +294,7 @@ TEST(RaiseExamples, Softmax) {
     launch.array("x", ir::DType::f32, {m, n}, pitch(n)).array("y", ir::DType::f32, {m, n}, pitch(n));
     const tp::Program program = own("softmax");
     const ir::Module module = launch.grid({m, 1, 1}).raise(program);
-    // The padding of -inf ends both sweeps of a row.
+    // The padding of -inf contributes nothing, so both sweeps end with the row and need no select.
     EXPECT_EQ(ir::print(module.kernels.at(0)).find("select"), std::string::npos);
     EXPECT_LE(launch.difference(program), of_f32) << n;
   }
@@ -308,7 +308,7 @@ TEST(RaiseExamples, Transpose) {
   }
 }
 
-TEST(RaiseExamples, Gather) {  // half of the numbers are those of rows
+TEST(RaiseExamples, Gather) {  // half of the indices are those of rows
   for (const std::int64_t n : {16, 40, 21}) {
     Launch launch;
     launch.pointer("x", ir::DType::f16, {25, 16}).pointer("id", ir::DType::i32, {n});
@@ -319,8 +319,8 @@ TEST(RaiseExamples, Gather) {  // half of the numbers are those of rows
   }
 }
 
-// y[id[i], j] = 2 x[i, j], where id[i] is the number of a row: of 8 x 16 elements a block. `beyond`: the number for
-// those that have none.
+// Returns a program with blocks of 8 x 16 elements that computes y[id[i], j] = 2 x[i, j] if id[i] is the index of a
+// row. `beyond`: the index for positions beyond the end of id.
 tp::Program scatter_rows(const std::string& beyond, const std::string& mask = ", %mask",
                          const std::string& type = ", tile<8x16xi1>") {
   return tp::read_program(R"(
@@ -370,7 +370,7 @@ entry @scatter_rows(%x: tile<ptr<f32>>, %id: tile<ptr<i32>>, %y: tile<ptr<f32>>,
 }
 
 Launch launch_of_rows(std::int64_t n) {
-  std::vector<std::int64_t> ids;  // all 20 rows and others, in some order
+  std::vector<std::int64_t> ids;  // all 20 rows and other numbers, in some order
   for (std::int64_t i = 0; i < n; ++i) ids.push_back(i * 7 % n);
   Launch launch;
   launch.pointer("x", ir::DType::f32, {n, 16});
@@ -389,11 +389,11 @@ TEST(RaiseRefusals, Scatters) {
   EXPECT_THAT(message(scatter_rows("-1", "", ""), launch_of_rows(24)),
               ::testing::HasSubstr("expected a mask that keeps the loaded index of y within 0 and 19, found 1"));
   EXPECT_EQ(message(scatter_rows("0"), launch_of_rows(24)), "");
-  EXPECT_THAT(message(scatter_rows("0"), launch_of_rows(29)),  // three more places write row 0
+  EXPECT_THAT(message(scatter_rows("0"), launch_of_rows(29)),  // three more positions write row 0
               ::testing::HasSubstr("expected a mask that ends dimension 0 of id at 29"));
 }
 
-// Blocks that take tile after tile, in an order of their own.
+// Each block takes several tiles, one after the other, in its own order.
 TEST(RaiseExamples, PersistentBlocks) {
   const tp::Program program = tp::read_program(R"(
 entry @persistent(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %c: tile<ptr<f32>>, %m: tile<i32>, %n: tile<i32>, %k: tile<i32>) {
@@ -435,7 +435,7 @@ entry @persistent(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %c: tile<ptr<f32>>, %m
   }
 }
 
-// --- What follows ----------------------------------------------------------------------------------------------------
+// --- Lowering of raised kernels --------------------------------------------------------------------------------------
 
 TEST_F(RaiseShared, MatmulIsOursAndTakesTensorCores) {
   Launch launch;
@@ -446,7 +446,7 @@ TEST_F(RaiseShared, MatmulIsOursAndTakesTensorCores) {
   EXPECT_THAT(print(heuristic(loop, load_target("sm_90")).trail()), ::testing::HasSubstr("mma.atom=m"));
 }
 
-// What the heuristic makes of raised kernels means what they mean.
+// The heuristic's Kernel IR of raised kernels computes what these kernels compute.
 TEST_F(RaiseShared, KernelsLower) {
   Launch product, norm;
   product.array("A", ir::DType::f16, {70, 90}, 96).array("B", ir::DType::f16, {90, 300}, 304);
@@ -466,7 +466,7 @@ TEST_F(RaiseShared, KernelsLower) {
     }
 }
 
-// A later kernel loads what an earlier one has written.
+// A later kernel loads what an earlier kernel has written.
 TEST_F(RaiseShared, LayerNormSharesItsStatistics) {
   Launch launch;
   launch.array("X", ir::DType::f16, {4, 1500}, 1504).array("W", ir::DType::f16, {1500});
@@ -535,7 +535,8 @@ TEST(RaiseRefusals, Launches) {
   EXPECT_THAT(message(example("saxpy"), few), ::testing::HasSubstr("expected 5 arguments of saxpy_memref, found 1"));
 }
 
-// What Loop IR cannot express is a value; what is wrong with a launch is an error, wherever it would run.
+// try_raise returns NotRaised if Loop IR cannot express the program. A wrong launch is an Error, because it is wrong in
+// any form of the program.
 TEST(RaiseRefusals, AreNoErrorsOfTheLaunch) {
   const auto saxpy = [](std::int64_t rows, std::int64_t blocks) {
     Launch launch;
@@ -587,7 +588,7 @@ TEST(RaiseRefusals, Arrays) {
               ::testing::HasSubstr("load_ptr_tko: expected elements within dimension 0 of a, of 100, found 0 to 127"));
 }
 
-/// A program whose body is `text`, of blocks that have 64 elements of x and y each.
+/// Returns the refusal of a program with the body `text`, in which each block has 64 elements of x and of y.
 std::string message_of_body(const std::string& text, Grid grid = {2, 1, 1}) {
   const tp::Program program = tp::read_program(
       "entry @f(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>) {\n"
