@@ -1,4 +1,4 @@
-// follow(): a printed trail replays exactly; one that does not fit says where and what would.
+// Tests follow(): a printed trail replays exactly. If a trail does not fit, the message says where, and what would fit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// Chunk loops: which loops are, what their stages' knobs are called, what waits for them, and copies of their bodies.
+// Tests chunk loops: which loops are chunk loops, the names of their stages' knobs, waits for the stages, and copies of
+// loop bodies.
 #include <gtest/gtest.h>
 
 #include "rules/analysis/tile.h"
@@ -7,7 +8,8 @@
 namespace deplo::rules {
 namespace {
 
-// One chunk loop with two stages, one with a stage of a source that the first has too, and loops that are none.
+// A program with two chunk loops, and with loops that are not chunk loops. The first chunk loop has two stages. The
+// second has a stage whose source the first one stages, too.
 constexpr const char* two_loops = R"(=== tile: k ===
 input x: f32[64]
 input w: f32[64]
@@ -77,7 +79,7 @@ TEST(WaitFor, SaysPhaseAndSlotWhereSomethingTravelsByTma) {
   const ir::Tile& tile = tile_of(p);
   const ir::Loop& loop = loop_at(tile, 1);
   const ir::AsyncWait wait = wait_for(loop, ir::var("a1"), 0, scope_in(tile, &loop));
-  EXPECT_EQ(ir::print(wait.phase), "(a1 / 3)");  // of four chunks only the last is a second fill
+  EXPECT_EQ(ir::print(wait.phase), "(a1 / 3)");  // only the last of four chunks fills a slot again
   EXPECT_EQ(ir::print(wait.slot), "(a1 % 3)");
   const ir::AsyncWait last = wait_for(loop, 7, 0, {});
   EXPECT_TRUE(last.phase.is_constant(0) && last.slot.is_constant(1));
@@ -102,7 +104,7 @@ TEST(Carried, AreTheAccumulatorsThatStartOutsideTheLoop) {
   const ir::Tile& tile = tile_of(p);
   using Names = std::set<std::string, std::less<>>;
   EXPECT_EQ(carried(tile, loop_at(tile, 1)), (Names{"acc0", "acc1", "acc2"}));
-  EXPECT_EQ(carried(tile, loop_at(tile, 4)), (Names{"acc0", "acc1"}));  // acc2 starts anew in every trip
+  EXPECT_EQ(carried(tile, loop_at(tile, 4)), (Names{"acc0", "acc1"}));  // acc2 starts again in every iteration
 }
 
 TEST(RenameValues, GivesNamesThatTheProgramDoesNotHave) {

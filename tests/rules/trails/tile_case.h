@@ -1,4 +1,4 @@
-// Launches of tile programs that trails begin with: those of files, and drawn ones.
+// Launches of tile programs with which random trails begin: programs from files, and generated ones.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -15,26 +15,26 @@ namespace deplo::rules {
 struct TileSubject {
   ir::tile_program::Program program;
   Launch launch;
-  double tolerance = 0;  // how far the raised kernels may be from the tile program, of the greatest of an array
+  double tolerance = 0;  // largest difference of the raised kernels, relative to an array's largest element
 };
 
 /// A family of launches.
 struct TileKind {
   enum class Raised { always, partly, never };
   std::string name;
-  std::vector<std::pair<std::string, std::int64_t>> symbols;  // each with the greatest that takes milliseconds
+  std::vector<std::pair<std::string, std::int64_t>> symbols;  // each with the largest extent that takes milliseconds
   Raised raised = Raised::always;
-  std::uint64_t weight = 1;  // how often it is drawn beside others
-  bool drawn = false;        // the program, too
+  std::uint64_t weight = 1;  // how often the kind is drawn, relative to the others
+  bool drawn = false;        // whether the program is generated, too
   std::function<TileSubject(const ir::Symbols&, std::uint64_t draw)> make;
 };
 
-/// Programs that are written for the case; `draw` is the seed of what they have.
+/// Returns the kinds whose programs are generated for each case. `draw` is the seed of the program.
 const std::vector<TileKind>& drawn_tile_kinds();
-/// Those, and the programs of experiments/tile and experiments/tile/exported. Every clone has the same kinds, so that
-/// the same seeds draw the same cases everywhere.
+/// Returns these kinds, and the programs of experiments/tile and experiments/tile/exported. Every clone has the same
+/// kinds, so that the same seeds draw the same cases everywhere.
 const std::vector<TileKind>& tile_kinds();
-/// The programs of ../shared/tile_programs; none if that folder does not exist.
+/// Returns the programs of ../shared/tile_programs; none if that folder does not exist.
 const std::vector<TileKind>& shared_tile_kinds();
 /// Looks the name up in both lists; nullptr if neither has it.
 const TileKind* find_tile_kind(std::string_view name);

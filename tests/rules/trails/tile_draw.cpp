@@ -1,6 +1,6 @@
-// Drawn tile programs. Each stores elements at a place, of leaves (what is loaded there, in one of the ways that
-// programs have) and steps of arithmetic on them; kinds differ in what is around: loops, products, reductions,
-// scatters.
+// Generates random tile programs. A program computes elements at a place from leaves (tiles that are loaded there, in
+// any of the ways that programs use) by steps of arithmetic, and stores them. The kinds of programs differ in the code
+// around these steps: loops, products, reductions, scatters.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -19,9 +19,9 @@ using ir::DType;
 using Extents = TileText::Extents;
 using Tiles = std::vector<WrittenTile>;
 
-constexpr double exact = 0x1p24;  // whole numbers of f32 up to here
+constexpr double exact = 0x1p24;  // f32 represents all whole numbers up to here
 
-/// A tile of m x n, tile (i, j) of those of an array of rows x columns.
+/// A tile of m x n elements: tile (i, j) of an array of rows x columns.
 struct Place {
   WrittenTile i, j;
   std::int64_t m, n, rows, columns;
@@ -47,7 +47,7 @@ class Drawing {
   }
   WrittenTile number(std::int64_t value) { return t.constant(DType::i32, {}, static_cast<double>(value)); }
 
-  // --- Where the elements of a place lie
+  // --- Indices of the elements of a place
 
   WrittenTile vector_of(const WrittenTile& tile, std::int64_t extent) {
     return t.iota(t.same("muli", {tile, number(extent)}, tile.bound * static_cast<double>(extent)), extent);
@@ -65,9 +65,9 @@ class Drawing {
     return among<const char*>({"", "zero", "neg_zero", "nan", "neg_inf", "pos_inf"});
   }
 
-  // --- Leaves: f32 of m x n
+  // --- Leaves: f32 tiles of m x n
 
-  /// `finite`: also outside of the array.
+  /// Returns a random leaf. `finite`: values outside of the array are finite, too.
   WrittenTile leaf(const Place& p, bool finite) {
     const auto element = among({DType::f32, DType::f32, DType::f16, DType::bf16, DType::i32});
     return t.convert(any_leaf(p, element, finite), DType::f32);
@@ -84,11 +84,11 @@ class Drawing {
         const WrittenArray x = t.array(element, {p.columns, p.rows}, 3);
         return t.permute(t.load(t.view(x, {p.n, p.m}, padding(element, finite)), {p.j, p.i}), {1, 0});
       }
-      case 2: {  // one for each column
+      case 2: {  // one element per column
         const WrittenArray x = t.array(element, {p.columns}, 3);
         return across(t.load(t.view(x, {p.n}, padding(element, finite)), {p.j}), p);
       }
-      case 3: {  // one for each row
+      case 3: {  // one element per row
         const WrittenArray x = t.array(element, {p.rows}, 3);
         return down(t.load(t.view(x, {p.m}, padding(element, finite)), {p.i}), p);
       }
@@ -120,7 +120,7 @@ class Drawing {
     return t.load(pointers, x, &mask, &padding);
   }
 
-  /// Rows, or columns, by the numbers that an array has.
+  /// Loads rows or columns at the indices that an array contains.
   WrittenTile gathered(const Place& p, DType element) {
     const std::int64_t there = 1 + pick(9);
     const bool rows = one_in(2);
@@ -137,7 +137,7 @@ class Drawing {
     return t.load(t.pointers(x, index), x, &mask, &padding);
   }
 
-  /// Whole numbers of row and column.
+  /// Returns integers that depend on the row and the column.
   WrittenTile numbers_of_place(const Place& p) {
     WrittenTile i = row_of(p), j = column_of(p);
     i.bound = static_cast<double>(p.rows + p.m), j.bound = static_cast<double>(p.columns + p.n);
@@ -213,7 +213,7 @@ class Drawing {
     return t.end_if({b})[0];
   }
 
-  /// What a row or column of the tile has in common, beside the others: depends on where the tile ends.
+  /// Reduces each row or column of the tile and broadcasts the result, which depends on where the tile ends.
   WrittenTile over_tile(const WrittenTile& a, const Place& p) {
     const bool rows = one_in(2);
     if (!(a.bound * 16 < exact)) return a;
@@ -255,7 +255,7 @@ class Drawing {
     }
   }
 
-  // --- Blocks: which tile is whose. `body` writes what is done at a place.
+  // --- Blocks: distribute the tiles of an array. `body` writes the code for a place.
 
   void at_each_tile(std::int64_t m, std::int64_t n, std::int64_t rows, std::int64_t columns,
                     const std::function<void(const Place&)>& body) {
@@ -312,7 +312,7 @@ TileSubject elements(const ir::Symbols& symbols, std::uint64_t draw) {
   return d.subject();
 }
 
-/// An array that is read and written.
+/// Reads and writes the same array.
 TileSubject in_place(const ir::Symbols& symbols, std::uint64_t draw) {
   Drawing d(symbols, draw);
   const std::int64_t m = d.tile_extent(), n = d.tile_extent();
@@ -326,7 +326,8 @@ TileSubject in_place(const ir::Symbols& symbols, std::uint64_t draw) {
   return d.subject();
 }
 
-/// Of rows, or of columns: in one tile, or in a loop, each trip's tile reduced or the sum of all.
+/// Reduces rows or columns, in one tile or in a loop. The loop reduces each tile, or combines the tiles and reduces the
+/// result.
 TileSubject reduction(const ir::Symbols& symbols, std::uint64_t draw) {
   Drawing d(symbols, draw);
   TileText& t = d.t;
@@ -362,7 +363,8 @@ TileSubject reduction(const ir::Symbols& symbols, std::uint64_t draw) {
   return d.subject();
 }
 
-/// A whole row in a tile: less its maximum, its mean, as quotient of its sum; exponentials are not exact.
+/// Divides each row, which lies in one tile, by its sum. The elements are exponentials relative to the row's maximum,
+/// which are not exact, or positive numbers.
 TileSubject row_norm(const ir::Symbols& symbols, std::uint64_t draw) {
   Drawing d(symbols, draw);
   TileText& t = d.t;
@@ -382,7 +384,7 @@ TileSubject row_norm(const ir::Symbols& symbols, std::uint64_t draw) {
   const WrittenTile sum = t.reduce("addf", tile, 1);
   d.store(t.same("divf", {tile, d.down(sum, p)}, 1), p);
   if (d.one_in(3)) t.store(t.view(t.array(DType::f32, {p.rows}, 3), {m}, ""), {p.i}, sum);
-  return d.subject(2e-3);  // where 16 bits are stored
+  return d.subject(2e-3);  // for results that are stored in 16 bits
 }
 
 TileSubject product(const ir::Symbols& symbols, std::uint64_t draw) {
@@ -413,7 +415,7 @@ TileSubject product(const ir::Symbols& symbols, std::uint64_t draw) {
   return d.subject();
 }
 
-/// Rows that go where an array of numbers says.
+/// Stores rows at the indices that an array contains.
 TileSubject scatter(const ir::Symbols& symbols, std::uint64_t draw) {
   Drawing d(symbols, draw);
   TileText& t = d.t;
@@ -433,7 +435,7 @@ TileSubject scatter(const ir::Symbols& symbols, std::uint64_t draw) {
   return d.subject();
 }
 
-// --- What Loop IR has no word for
+// --- Programs that Loop IR cannot express
 
 TileSubject running_sum(const ir::Symbols& symbols, std::uint64_t draw) {
   Drawing d(symbols, draw);
@@ -475,7 +477,7 @@ TileSubject atomic_sum(const ir::Symbols& symbols, std::uint64_t draw) {
   return d.subject();
 }
 
-/// As many trips as a loaded number says.
+/// Runs a loop whose number of iterations is loaded.
 TileSubject loaded_trips(const ir::Symbols& symbols, std::uint64_t draw) {
   Drawing d(symbols, draw);
   TileText& t = d.t;

@@ -1,4 +1,4 @@
-// The tile programs of files, launched on arrays of awkward extents.
+// Tile programs from files, launched on arrays with awkward extents.
 #include <algorithm>
 #include <filesystem>
 
@@ -21,7 +21,7 @@ tp::Program read_example(const std::string& name) {
   throw Error("no tile program is called " + name);
 }
 
-/// A matrix whose rows lie apart by a multiple of 8.
+/// Passes a matrix whose rows are a multiple of 8 elements apart.
 void matrix(Launch& launch, const std::string& name, DType element, std::int64_t rows, std::int64_t columns) {
   launch.array(name, element, {rows, columns}, pitch(columns));
 }
@@ -68,7 +68,7 @@ Launch experts(std::int64_t tokens, std::int64_t topk, std::int64_t count, std::
   return launch.grid({tiles(std::ssize(routing.ids), 128) * tiles(n, 128), 1, 1});
 }
 
-/// A kind of one file; `launch` makes what it is launched on.
+/// Returns the kind for the program of one file. `launch` makes the arguments of its launch.
 template <class MakeLaunch>
 TileKind of_file(const std::string& name, std::vector<std::pair<std::string, std::int64_t>> symbols, double tolerance,
                  MakeLaunch launch) {
@@ -94,7 +94,7 @@ void add_examples(std::vector<TileKind>& kinds) {
     return launch;
   }));
   kinds.push_back(of_file("gemm_views", {{"M", 16}, {"N", 16}, {"K", 13}}, of_f32, [](auto s) {
-    const std::int64_t m = 8 * s("M"), n = 8 * s("N"), k = 8 * s("K");  // strides that 8 divides
+    const std::int64_t m = 8 * s("M"), n = 8 * s("N"), k = 8 * s("K");  // strides are multiples of 8
     Launch launch;
     launch.pointer("A", DType::f16, {k, m}).pointer("B", DType::f16, {n, k}).pointer("C", DType::f32, {m, n});
     launch.scalar(m).scalar(n).scalar(k).scalar(m).scalar(k).scalar(n);
@@ -203,7 +203,7 @@ void add_shared(std::vector<TileKind>& kinds) {
   kinds.push_back(of_file("11_fmha_kernel", {{"N", 61}}, of_f16,
                           [](auto s) { return attention(1, 1, s("N"), s("N"), 64, 0, 128); }));
   kinds.push_back(of_file("13_fused_moe_kernel", {{"T", 31}, {"E", 4}, {"N", 4}, {"K", 33}}, of_f16, [](auto s) {
-    return experts(s("T"), 2, s("E"), 8 * s("N"), s("K"));  // rows without gaps, as a scatter asks for
+    return experts(s("T"), 2, s("E"), 8 * s("N"), s("K"));  // rows without gaps, which a scatter requires
   }));
 }
 
@@ -215,7 +215,7 @@ std::vector<TileKind> stored_tile_kinds() {
   return kinds;
 }
 
-/// A kernel may have the name of a program.
+/// Adds the prefix `tile/` to the names, because a kernel may have the same name as a program.
 std::vector<TileKind> with_prefix(std::vector<TileKind> kinds) {
   for (TileKind& kind : kinds) kind.name = "tile/" + kind.name;
   return kinds;

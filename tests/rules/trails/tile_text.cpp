@@ -27,7 +27,7 @@ std::string types(const std::vector<WrittenTile>& tiles) {
 
 std::string literal(ir::DType element, double value) {
   if (ir::is_integral(element)) return fmt::format("{}", static_cast<std::int64_t>(value));
-  if (value == -std::numeric_limits<double>::infinity()) return "0xFF800000";  // of f32
+  if (value == -std::numeric_limits<double>::infinity()) return "0xFF800000";  // the bits of an f32
   return fmt::format("{:.1f}", value);
 }
 
@@ -72,7 +72,7 @@ WrittenArray TileText::array(ir::DType element, const Extents& shape, double bou
 WrittenArray TileText::numbers(std::int64_t count, std::int64_t past, bool distinct) {
   WrittenArray result{parameter("tile<ptr<i32>>"), ir::DType::i32, {count}, static_cast<double>(past + count + 2)};
   parameters_ += fmt::format(", %{0}_n0: tile<i32>, %{0}_s0: tile<i32>", result.name);
-  // Some are below 0, some beyond.
+  // Some values are below 0, some are `past` or more.
   std::vector<std::int64_t> values(static_cast<std::size_t>(std::max(count, past) + 4));
   std::iota(values.begin(), values.end(), -2);
   for (std::size_t i = 0; i < values.size(); ++i) std::swap(values[i], values[rng.below(values.size())]);

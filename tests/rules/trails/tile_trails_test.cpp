@@ -1,4 +1,4 @@
-// The tile programs of random trails (trails_test.cpp): all kinds are met, and raised.
+// Tests that random trails (trails_test.cpp) reach all kinds of tile programs, and that these are raised as their kinds say.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -9,7 +9,7 @@
 namespace deplo::rules {
 namespace {
 
-// Silence about a kind that no case reaches, or that nothing raises, says nothing.
+// A kind that no case reaches, or that is never raised, would not be tested.
 TEST(TileTrails, ReachEveryKind) {
   struct Count {
     int raised = 0, refused = 0;
@@ -36,10 +36,10 @@ TEST(TileTrails, ReachEveryKind) {
   }
 }
 
-// Each was found by the trails.
+// Random trails found each of these failures.
 TEST(TileTrails, ThatOnceFailed) {
   const TrailCase cases[] = {
-      // Operand a is made of integers that lie side by side along k. A pair of them was loaded at once, and their
+      // Operand a is made of integers that are adjacent along k. A pair of them was loaded at once, but their
       // conversion to floats, an Index, takes a scalar.
       {.kernel = "tile/product",
        .target = "sm_80",

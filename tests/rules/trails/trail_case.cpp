@@ -26,16 +26,16 @@ namespace tp = ir::tile_program;
 
 namespace {
 
-constexpr unsigned most_seconds = 30;  // of one case
+constexpr unsigned most_seconds = 30;  // time limit of one case
 
 Target target_of(const TrailCase& c) {
   Target target = load_target(c.target);
-  if (target.stream_bytes > 0) target.stream_bytes = 1;  // no drawn output leaves a real cache
+  if (target.stream_bytes > 0) target.stream_bytes = 1;  // no drawn output is larger than a real cache
   if (c.tight == 0) return target;
   target.max_threads = std::min<std::int64_t>(target.max_threads, c.tight == 1 ? 256 : 64);
   target.shared_bytes = c.tight == 1 ? 4096 : 1024;
   target.register_floats = c.tight == 1 ? 32 : target.cpu ? 48 : 8;
-  if (!target.cpu) target.units = 2;  // which have fewer blocks than most grids
+  if (!target.cpu) target.units = 2;  // two units run fewer blocks at a time than most grids have
   return target;
 }
 
@@ -48,7 +48,7 @@ std::size_t pick(const Fork& fork, const TrailCase& c, std::optional<Rng>& rng) 
   return found == fork.options.end() ? 0 : static_cast<std::size_t>(found - fork.options.begin());
 }
 
-/// `on_choice` hears of each choice before it is taken.
+/// Lowers the loop with the case's choices. Calls `on_choice` before each choice is taken.
 Lowering lower(const TrailCase& c, const ir::Program& loop, const Target& target,
                const std::function<void(const Choice&)>& on_choice, Lowering::Observer observer = {}) {
   std::optional<Rng> rng;
@@ -70,7 +70,8 @@ std::string check_text(const ir::Program& program) {
   return "";
 }
 
-/// "" where each of the programs leaves what `loop` does, silently, in numbers and in exact arithmetic.
+/// Returns "" if each program computes what `loop` computes, in floating point and in exact arithmetic, and the
+/// interpreter reports no error. Otherwise returns the problem.
 std::string check_meaning(const ir::Program& loop, const ir::Memory& memory,
                           const std::vector<const ir::Program*>& programs, const Target& target, std::uint64_t seed) {
   const ir::Memory expected = result(loop, memory);
@@ -79,7 +80,7 @@ std::string check_meaning(const ir::Program& loop, const ir::Memory& memory,
     std::string wrong;
     try {
       wrong = difference(loop, expected, result(*program, memory, limits));
-      // Proofs take as long as numbers: of the last program, in every second case.
+      // A proof takes as long as a run in floating point. So only the last program is proved, in every second case.
       if (wrong.empty() && program == programs.back() && seed % 2 == 0)
         wrong = ir::Proof(loop, memory, seed).difference(*program, limits);
     } catch (const Error& e) {
@@ -91,7 +92,7 @@ std::string check_meaning(const ir::Program& loop, const ir::Memory& memory,
   return "";
 }
 
-/// "" where no barrier of the block directly follows another one.
+/// Returns "" if no barrier of the block directly follows another one, otherwise the problem.
 std::string check_barriers(const ir::Program& kernel) {
   bool repeated = false;
   const auto look = [&](const ir::Body& body) {
@@ -139,12 +140,13 @@ TileSubject subject_of(const TrailCase& c) { return find_tile_kind(c.kernel)->ma
 
 ir::Module raise(const TrailCase& c, const TileSubject& subject) {
   ir::Module module = subject.launch.raise(subject.program);
-  // Whole numbers as they are drawn are not rounded by it.
+  // tf32 does not round the whole numbers that are drawn.
   for (ir::Program& kernel : module.kernels) kernel.allow_tf32 |= c.tf32;
   return module;
 }
 
-/// The first difference beyond the tolerance, in elements of the greatest; "" if there is none.
+/// Returns the first difference above the tolerance, which is relative to the array's largest element; "" if there is
+/// none.
 std::string difference(const std::vector<tp::Array>& expected, const std::vector<tp::Array>& found, double tolerance) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const std::vector<double> right = expected[i].numbers(), numbers = found[i].numbers();
@@ -158,8 +160,8 @@ std::string difference(const std::vector<tp::Array>& expected, const std::vector
   return "";
 }
 
-/// A program that is no kernel of Loop IR, block by block: kernels for both languages, by the heuristic's schedule and
-/// a random one, and what the interpreter makes of them.
+/// Checks a program that cannot be raised to Loop IR: lowers it block by block for both languages, by the heuristic's
+/// schedule and by a random one, and interprets the kernels.
 std::string check_blocks(TileSubject subject, std::uint64_t seed) {
   tp::Launch& launch = subject.launch.launcher.launch;
   launch.grid = subject.launch.raised.grid;
@@ -195,7 +197,7 @@ std::string check_tile_program(const TrailCase& c, int report) {
     const bool must = find_tile_kind(c.kernel)->raised == TileKind::Raised::always;
     return must ? "expected a kernel of Loop IR, found: " + why_not : check_blocks(std::move(subject), c.seed);
   }
-  // What the scheduled kernel is given: what those before it have left.
+  // The memory with which the scheduled kernel starts, as the kernels before it have left it.
   ir::Memory memory;
   std::size_t number = 0;
   const std::size_t part = c.part % module->kernels.size();
@@ -220,7 +222,7 @@ std::string check(const TrailCase& c, int report) {
   return wrong.empty() || c.draw == 0 ? wrong : wrong + "\n" + tp::print(subject_of(c).program);
 }
 
-// The child: choices to `report`, then the failure after a line "failure".
+// Runs in the child process. Writes the choices to `report`, then a line "failure" and the failure if there is one.
 [[noreturn]] void child(const TrailCase& c, int report) {
   alarm(most_seconds);
   dup2(report, STDERR_FILENO);
@@ -291,7 +293,7 @@ Finding attempt(const TrailCase& c) {
   waitpid(pid, &status, 0);
   Finding finding;
   std::size_t at = 0;
-  while (at < text.size()) {  // up to the first line that is no choice
+  while (at < text.size()) {  // up to the first line that is not a choice
     const std::string line = text.substr(at, text.find('\n', at) - at);
     if (line.find(' ') != std::string::npos || line.find('=') == std::string::npos) break;
     finding.trail.push_back(parse_trail(line).at(0));

@@ -1,5 +1,6 @@
-// One way through the rules: a kernel, its extents, a target and the choices, and all that must hold on it. The kernel
-// is one of Loop IR, or what a launch of a tile program is raised to, which then must mean what the program does.
+// A path through the rules: a kernel, its extents, a target and the choices, and everything that must hold on it. The
+// kernel is one of Loop IR, or one that a launch of a tile program is raised to. The latter must also compute what the
+// tile program computes.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -13,51 +14,56 @@
 
 namespace deplo::rules {
 
-/// A mistake that is put into a program, to see that it is found.
+/// A fault that is planted in a program, to test that it is found.
 using Fault = ir::Program (*)(ir::Program);
 
 struct TrailCase {
   std::string kernel, target;
   ir::Symbols symbols;
-  Trail wanted = {};        // choices by knob; the others are options[0]
-  std::uint64_t seed = 0;   // not 0: choices are drawn …
-  std::uint64_t lazy = 0;   // … at this percentage of the forks options[0], at the others all alike
-  int tight = 0;            // 1, 2: a device that reports limits which small extents reach
-  std::uint64_t types = 0;  // in base 3, the first buffer's the lowest digit: 1, 2 make f32 an f16, a bf16
-  bool tf32 = false;        // allowed
-  Fault fault = nullptr;    // in the Kernel IR
-  std::uint64_t draw = 0;   // of a tile program (tile_case.h): its seed; `kernel` is its kind
-  std::uint64_t part = 0;   // and which of the kernels that it is raised to is scheduled
+  Trail wanted = {};        // choices by knob; other knobs take options[0]
+  std::uint64_t seed = 0;   // if not 0, choices are drawn
+  std::uint64_t lazy = 0;   // percentage of forks that take options[0]; at the others, all options are equally likely
+  int tight = 0;            // 1, 2: a device with limits that small extents reach
+  std::uint64_t types = 0;  // base-3 digits, the first buffer's is the lowest: 1 changes f32 to f16, 2 to bf16
+  bool tf32 = false;        // whether tf32 is allowed
+  Fault fault = nullptr;    // planted in the Kernel IR
+  std::uint64_t draw = 0;   // seed of a tile program (tile_case.h), whose kind is `kernel`
+  std::uint64_t part = 0;   // number of the raised kernel that is scheduled, modulo their count
 };
 std::string describe(const TrailCase&);
 ir::Program loop_program(const TrailCase&);
 
-/// Kernel, extents, limits drawn; the work bounded, so that interpreting takes milliseconds.
+/// Draws a kernel, extents and limits. The work is bounded, so that interpreting takes milliseconds.
 using Draw = TrailCase (*)(std::string_view target, std::uint64_t seed);
 TrailCase random_case(std::string_view target, std::uint64_t seed);
-/// The same of tile programs that every clone has (tile_kinds()), and of those of ../shared (shared_tile_kinds()).
+/// Draws a launch of a tile program instead: one that every clone has (tile_kinds()), or one of ../shared
+/// (shared_tile_kinds()).
 TrailCase random_tile_case(std::string_view target, std::uint64_t seed);
 TrailCase random_shared_tile_case(std::string_view target, std::uint64_t seed);
 
-/// Lowers the case to source text and interprets each level, in a process of its own: an abort or an endless loop is a
-/// failure like another. `trail` is what was chosen up to there, `failure` "" where everything holds.
+/// The result of an attempt. `trail`: the choices up to the failure. `failure`: "" if everything holds.
 struct Finding {
   Trail trail;
   std::string failure;
 };
+/// Lowers the case to source text and interprets each level, in a process of its own. So an abort or an endless loop is
+/// a failure, too.
 Finding attempt(const TrailCase&);
 
-/// The kernels of a case of a tile program; nullopt where it cannot be raised, `why_not` then says it.
+/// Returns the kernels that the case's tile program is raised to; nullopt if it cannot be raised, with the reason in
+/// `why_not`.
 std::optional<ir::Module> raised(const TrailCase&, std::string& why_not);
 
-/// Names of the rules that did something on the way.
+/// Returns the names of the rules that were applied on the case's path.
 std::set<std::string> applied_rules(const TrailCase&);
 
-/// Those of `count` seeds from `first` on whose case fails, tried by `jobs` processes. Each ends after `most` of them.
+/// Returns the seeds whose cases fail, out of `count` seeds from `first` on. `jobs` processes try them, and each
+/// process ends after `most` failures.
 std::vector<std::uint64_t> failing_seeds(std::string_view target, std::uint64_t first, std::uint64_t count,
                                          std::uint64_t jobs, std::size_t most, Draw draw = random_case);
 
-/// The failing case with as many choices as possible left to options[0], on the smallest extents that still fail.
+/// Shrinks a failing case: as many choices as possible become options[0], and the extents become the smallest that
+/// still fail.
 TrailCase shrink(TrailCase);
 
 }  // namespace deplo::rules

@@ -13,9 +13,9 @@
 namespace deplo::rules {
 namespace {
 
-// Mostly what no tile divides; 32, 64, 96 and 128 so that whole tiles and vectors are met as well.
+// Mostly extents that no tile divides. 32, 64, 96 and 128 are included so that whole tiles and vectors occur as well.
 constexpr std::array<std::int64_t, 15> awkward = {1, 2, 7, 13, 16, 31, 32, 33, 61, 64, 96, 100, 128, 257, 509};
-// Rows of 16 bytes, which TMA and swizzles ask for, and chunks enough for deep pipelines.
+// Extents whose rows are multiples of 16 bytes, which TMA and swizzles require, with enough chunks for deep pipelines.
 constexpr std::array<std::int64_t, 8> whole = {8, 16, 32, 32, 64, 64, 96, 128};
 
 // clang-format off
@@ -32,7 +32,7 @@ constexpr std::array others = {
     "scan_of_parts", "running_extreme", "scan_of_shares", "scan_of_sums"};
 // clang-format on
 
-// What the rules are for, and one of four times any kernel.
+// Returns a kernel that the rules are made for, or in one of four cases any kernel. --kernels restricts the names.
 std::string draw_kernel(Rng& rng) {
   if (const std::string& prefix = test_options().kernels; !prefix.empty()) {
     std::vector<std::string> names;
@@ -46,7 +46,8 @@ std::string draw_kernel(Rng& rng) {
   return number < products.size() ? products.at(number) : others.at(number - products.size());
 }
 
-// Interpreting takes some 30 ns an operation: of 20 awkward cases 15 take a millisecond or two, one some fifty.
+// Interpreting takes about 30 ns per operation. Of 20 awkward cases, 15 take one or two milliseconds, and one takes
+// about fifty.
 double draw_most_operations(Rng& rng) {
   const std::uint64_t draw = rng.below(20);
   return draw == 0 ? 1.2e6 : draw < 5 ? 200e3 : 30e3;
@@ -55,13 +56,13 @@ double draw_most_operations(Rng& rng) {
 std::int64_t draw_extent(const std::string& kernel, std::span<const std::int64_t> from, Rng& rng) {
   const std::int64_t extent = from[rng.below(from.size())];
   return kernel == "padded_rows_matmul" ? std::min<std::int64_t>(extent, 96)
-                                        : extent;  // its rows lie 97 elements apart
+                                        : extent;  // its rows are 97 elements apart
 }
 
-// What only moves elements has no arithmetic.
+// Returns the work of the case. The bytes count as well, because kernels that only move elements have no arithmetic.
 double operations(const TrailCase& c) {
   const ir::Program loop = ir::parse(kernel(c.kernel).text, c.symbols, c.kernel);
-  bool scores = false;  // which the nest has once for each value, and the work once for all of them
+  bool scores = false;  // the nest computes scores once per value, but Work counts them once for all values
   ir::for_each(loop.body, [&](const ir::Stmt& stmt) { scores |= stmt.as<ir::SoftmaxSum>() != nullptr; });
   const ir::Work work = ir::work(loop);
   return std::max({work.flops, work.bytes / 4, scores ? lane_steps(loop) : 0});
@@ -134,8 +135,8 @@ TrailCase random_case(std::string_view target, std::uint64_t seed) {
     c.kernel = draw_kernel(rng);
     draw_extents(c, awkward, draw_most_operations(rng), rng);
   }
-  constexpr std::uint64_t most_types = 3 * 3 * 3 * 3 * 3;  // of as many buffers as a kernel has
-  const std::uint64_t types = rng.below(4);                // all f32, all f16, all bf16, each as it comes
+  constexpr std::uint64_t most_types = 3 * 3 * 3 * 3 * 3;  // one base-3 digit per buffer
+  const std::uint64_t types = rng.below(4);                // all f32, all f16, all bf16, or random types
   c.types = types == 3 ? rng.below(most_types) : types * (most_types - 1) / 2;
   c.tf32 = rng.below(2) == 0;
   return c;

@@ -1,4 +1,5 @@
-// The random trails can fail: mistakes planted in the Kernel IR are found, and shrunk to what they need.
+// Tests that random trails can fail: faults planted in the Kernel IR are found, and their cases are shrunk to what the
+// faults need.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +26,7 @@ ir::Program without_barriers(ir::Program kernel) {
   return kernel;
 }
 
-// The first or the last ClusterSync is an ordinary barrier.
+// Plants a fault: replaces the first or the last ClusterSync by an ordinary barrier.
 template <bool last>
 ir::Program without_cluster_barrier(ir::Program kernel) {
   std::vector<ir::Stmt*> barriers;
@@ -37,7 +38,7 @@ ir::Program without_cluster_barrier(ir::Program kernel) {
   return kernel;
 }
 
-// Every second sum of a run of accumulators is lost: wrong only where a thread owns several.
+// Plants a fault: every second sum of a run of accumulators is lost. This is wrong only if a thread owns several.
 ir::Program with_lost_sums(ir::Program kernel) {
   edit_bodies(kernel.body, [](ir::Body& body) {
     for (std::size_t i = 1; i < body.size(); ++i)
@@ -46,7 +47,8 @@ ir::Program with_lost_sums(ir::Program kernel) {
   return kernel;
 }
 
-// The barrier behind the wait for a slab comes behind the fill of a later one, too: its slot may still be read.
+// Plants a fault: the barrier after the wait for a slab comes after the fill of a later slab, whose slot may still be
+// read.
 ir::Program with_late_barriers(ir::Program kernel) {
   edit_bodies(kernel.body, [](ir::Body& body) {
     for (std::size_t i = 0; i + 1 < body.size(); ++i) {
@@ -62,21 +64,22 @@ ir::Program with_late_barriers(ir::Program kernel) {
 
 ir::Expr at_least_0(ir::Expr e) { return {ir::ExprOp::max, std::move(e), 0}; }
 
-// Reads behind the image's edge count: what lies there is the element at the edge.
+// Plants a fault: reads beyond the image's edge give the element at the edge.
 ir::Program without_padding(ir::Program kernel) {
   return edited<ir::Assign>(std::move(kernel), [](ir::Assign& assign) {
     if (assign.op == ir::Op::select && assign.args.size() == 3) assign.args[2] = assign.args[1];
   });
 }
 
-// The window that a block reads begins an element too early.
+// Plants a fault: the window that a block reads begins one element too early.
 ir::Program with_wrong_halo(ir::Program kernel) {
   return edited<ir::Load>(std::move(kernel), [](ir::Load& load) {
     if (load.buffer == "x") load.index.back() = at_least_0(load.index.back() - 1);
   });
 }
 
-// The elements of the kernel are one place closer together in the image than they should be.
+// Plants a fault: the elements of the convolution's kernel are one position closer together in the image than they
+// should be.
 ir::Program with_close_elements(ir::Program kernel) {
   edit_bodies(kernel.body, [](ir::Body& body) {
     const ir::Load* weight = nullptr;
@@ -91,14 +94,14 @@ ir::Program with_close_elements(ir::Program kernel) {
   return kernel;
 }
 
-// What comes before a part of a line is not added to it.
+// Plants a fault: the total before a part of a line is not added to it.
 ir::Program with_lost_parts(ir::Program kernel) {
   return edited<ir::Assign>(std::move(kernel), [](ir::Assign& assign) {
     if (assign.op == ir::Op::select && assign.args.size() == 3) assign.args[1] = assign.args[2];
   });
 }
 
-// The first block's total is not added to what follows it.
+// Plants a fault: the first block's total is not added to the blocks after it.
 ir::Program with_dropped_total(ir::Program kernel) {
   return edited<ir::Loop>(std::move(kernel), [](ir::Loop& loop) {
     bool adds = false, writes = false;
@@ -110,7 +113,8 @@ ir::Program with_dropped_total(ir::Program kernel) {
   });
 }
 
-/// The first case from seed 1 on that the fault makes fail, on a kernel whose name begins so, with such a trail.
+/// Returns the first case, from seed 1 on, that fails with the fault. Its kernel's name begins with `kernel`, and `has`
+/// holds for its trail. Returns an empty case if there is none.
 TrailCase first_failing(
     const char* target, Fault fault, const std::function<bool(const Trail&)>& has = [](const Trail&) { return true; },
     std::string_view kernel = "matmul") {
@@ -131,7 +135,8 @@ TEST(PlantedFaults, AMissingBarrierIsARace) {
   EXPECT_THAT(attempt(small).failure, HasSubstr("race")) << describe(small);
   EXPECT_LE(small.wanted.size(), 4U) << describe(small);
   for (const auto& [symbol, value] : small.symbols) EXPECT_LE(value, drawn.symbols.at(symbol));
-  // Neither another extent nor another choice is to blame: without the fault, and without any of the choices, it holds.
+  // The fault and each choice are necessary: without the fault, or without any one of the choices, the case does not
+  // fail.
   TrailCase sound = small;
   sound.fault = nullptr;
   EXPECT_EQ(attempt(sound).failure, "");
@@ -184,7 +189,7 @@ TEST(PlantedFaults, ADroppedPartOfAScanIsAWrongValue) { expect_wrong_value("scan
 
 TEST(PlantedFaults, ADroppedTotalOfAScanIsAWrongValue) { expect_wrong_value("scan_of_runs", with_dropped_total); }
 
-// Of a drawn tile program the extents shrink, and how many steps it has.
+// The extents of a drawn tile program shrink, and so does its number of steps.
 TEST(PlantedFaults, AMissingBarrierOfATileProgramIsShrunk) {
   TrailCase drawn;
   for (std::uint64_t seed = 1; seed < 500 && drawn.kernel.empty(); ++seed) {
@@ -201,7 +206,7 @@ TEST(PlantedFaults, AMissingBarrierOfATileProgramIsShrunk) {
   EXPECT_EQ(attempt(sound).failure, "");
 }
 
-// Of both kinds of pipelines.
+// The fault is found in both kinds of pipelines.
 TEST(PlantedFaults, ASlotThatIsReusedEarlyIsARace) {
   for (const char* tail : {"peeled", "predicated"}) {
     const TrailCase drawn = first_failing("sm_80", with_late_barriers, [&](const Trail& trail) {
@@ -212,7 +217,7 @@ TEST(PlantedFaults, ASlotThatIsReusedEarlyIsARace) {
   }
 }
 
-// One seed draws one case, whoever tries it.
+// A seed draws the same case, whichever process tries it.
 TEST(PlantedFaults, SeveralProcessesFindWhatOneFinds) {
   const auto alone = failing_seeds("opencl-gpu", 1, 24, 1, 24);
   EXPECT_EQ(failing_seeds("opencl-gpu", 1, 24, 3, 24), alone);

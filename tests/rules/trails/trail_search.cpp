@@ -14,7 +14,7 @@ constexpr std::array<std::int64_t, 18> extents = {1, 2, 3, 4, 5, 7, 8, 13, 16, 3
 
 bool fails(const TrailCase& c) { return !attempt(c).failure.empty(); }
 
-/// Takes the simpler case where it still fails.
+/// Replaces the case by the simpler one if that still fails. Returns whether it does.
 bool take(TrailCase& c, TrailCase simpler) {
   if (!fails(simpler)) return false;
   c = std::move(simpler);
@@ -86,7 +86,7 @@ TrailCase shrink(TrailCase c) {
     TrailCase replayed = c;
     replayed.wanted = attempt(c).trail;
     replayed.seed = 0;
-    if (!fails(replayed)) return c;  // fails for this seed's data only
+    if (!fails(replayed)) return c;  // fails only with this seed's data
     c = std::move(replayed);
   }
   if (c.types != 0) {
@@ -99,7 +99,7 @@ TrailCase shrink(TrailCase c) {
     simpler.tight = 0;
     take(c, std::move(simpler));
   }
-  // Fewer choices allow smaller extents, and those fewer choices; two rounds are nearly always the end of it.
+  // Fewer choices allow smaller extents, and smaller extents allow fewer choices. Two rounds nearly always suffice.
   for (int round = 0; round < 4; ++round) {
     const bool extents_shrunk = shrink_extents(c), choices_shrunk = shrink_choices(c);
     if (!extents_shrunk && !choices_shrunk) break;

@@ -1,6 +1,7 @@
-// Random kernels × awkward extents × targets × trails: every schedule ends, verifies, fits its target and means the
-// same as Loop, Tile and Kernel IR; what random tile programs are raised to, the same as they do on their own
-// interpreter. `test_rules --cases N --seed S --jobs J`; a nightly run takes 100000.
+// Tests random trails on random kernels with awkward extents, for all targets. Every schedule ends, passes the
+// verifier, fits its target, and computes the same as Loop, Tile and Kernel IR. Kernels that random tile programs are
+// raised to compute what the programs compute on their own interpreter. `test_rules --cases N --seed S --jobs J`; a
+// nightly run takes 100000 cases.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -32,7 +33,7 @@ class Trails : public ::testing::TestWithParam<std::string> {};
 class TileTrails : public Trails {};
 class SharedTileTrails : public Trails {};
 
-/// `share`: the part of --cases that is tried.
+/// Tries random cases on the target and reports failures. `share`: the fraction of --cases that is tried.
 void expect_sound(const std::string& target, Draw draw, double share = 1) {
   constexpr std::size_t most_reports = 5;
   const TestOptions& options = test_options();
@@ -53,7 +54,7 @@ TEST_P(Trails, EveryScheduleMeansTheSame) { expect_sound(GetParam(), random_case
 TEST_P(TileTrails, EveryScheduleMeansTheSame) { expect_sound(GetParam(), random_tile_case); }
 TEST_P(SharedTileTrails, EveryScheduleMeansTheSame) {
   if (shared_tile_kinds().empty()) GTEST_SKIP() << "no ../shared/tile_programs";
-  expect_sound(GetParam(), random_shared_tile_case, 0.05);  // eight programs of some forty kinds
+  expect_sound(GetParam(), random_shared_tile_case, 0.05);  // eight shared programs, about forty other kinds
 }
 
 std::string target_name(const ::testing::TestParamInfo<std::string>& info) {
@@ -66,8 +67,8 @@ INSTANTIATE_TEST_SUITE_P(Targets, Trails, ::testing::ValuesIn(targets()), target
 INSTANTIATE_TEST_SUITE_P(Targets, TileTrails, ::testing::ValuesIn(targets()), target_name);
 INSTANTIATE_TEST_SUITE_P(Targets, SharedTileTrails, ::testing::ValuesIn(targets()), target_name);
 
-// Silence about a rule that no case reaches says nothing. CPUs pack, GPUs do the rest. Up to 8000 cases, fewer where
-// every rule was reached before.
+// A rule that no case reaches would not be tested. Some rules apply only to CPUs. Up to 8000 cases are tried, until
+// every rule has been reached.
 TEST(Trails, ReachEveryRule) {
   std::set<std::string, std::less<>> reached;
   for (std::uint64_t seed = 1; seed <= 6000 && reached.size() < pipeline().size(); ++seed)
@@ -76,7 +77,7 @@ TEST(Trails, ReachEveryRule) {
   for (const Rule* rule : pipeline()) EXPECT_TRUE(reached.contains(rule->name)) << rule->name;
 }
 
-// What a search asks first, on every kernel.
+// The heuristic's schedule is what a search tries first.
 TEST(Heuristic, IsRightOnEveryKernel) {
   for (const Kernel& kernel : kernels())
     for (const char* target : {"opencl-cpu", "opencl-gpu", "sm_90"})
@@ -84,52 +85,54 @@ TEST(Heuristic, IsRightOnEveryKernel) {
         TrailCase c{.kernel = kernel.name, .target = target, .symbols = {}};
         for (const std::string& symbol : kernel.symbols) c.symbols[symbol] = size;
         const ir::Program loop = ir::parse(kernel.text, c.symbols);
-        if (ir::work(loop).flops > 3e6 || lane_steps(loop) > 15e6) continue;  // seconds to interpret
+        if (ir::work(loop).flops > 3e6 || lane_steps(loop) > 15e6) continue;  // takes seconds to interpret
         EXPECT_EQ(attempt(c).failure, "") << describe(c);
       }
 }
 
-// Each was found by the trails above.
+// The random trails above found each of these failures.
 TEST(Trails, ThatOnceFailed) {
   const TrailCase cases[] = {
-      // One row has no row index: register_tile took it for no matmul and left 96 threads on a target of 64.
+      // One row has no row index, so register_tile did not recognise the matmul and left 96 threads on a target with
+      // 64.
       {.kernel = "matmul_transposed_b",
        .target = "opencl-cpu",
        .symbols = {{"M", 1}, {"N", 64}, {"K", 2}},
        .wanted = parse_trail("register_tile.fm=1")},
       // The axis of a kernel without free loops had the name of its reduce loop.
       {.kernel = "total", .target = "opencl-cpu", .symbols = {{"M", 2}, {"N", 1}}},
-      // Both of two nested free loops walked the threads: thread 1 wrote nothing of its row.
+      // Two nested free loops both walked the threads, so thread 1 wrote nothing of its row.
       {.kernel = "layernorm_images", .target = "opencl-gpu", .symbols = {{"B", 1}, {"D", 1}, {"H", 1}}},
       // A reduce loop with a start and a step was chunked as if it had none.
       {.kernel = "triangular_loop",
        .target = "opencl-gpu",
        .symbols = {{"M", 1}, {"N", 4}},
        .wanted = parse_trail("chunk_reduce.chunk=48")},
-      // The zero fill of split K overwrote what lies between the output's rows.
+      // The zero fill of split K overwrote the gaps between the output's rows.
       {.kernel = "padded_rows_matmul", .target = "opencl-gpu", .symbols = {{"M", 2}, {"N", 1}, {"K", 13}}},
-      // The sums that split K adds to memory are scalars; vectorize made one of two lanes.
+      // The sums that split K adds to memory must be scalars, but vectorize made a sum of two lanes.
       {.kernel = "matmul_scale", .target = "sm_80", .symbols = {{"M", 1}, {"N", 2}, {"K", 13}}},
-      // The one slot of an asynchronous copy was filled again with no barrier behind its last reads.
+      // The only slot of an asynchronous copy was filled again without a barrier after its last reads.
       {.kernel = "gate_up",
        .target = "sm_80",
        .symbols = {{"M", 1}, {"N", 1}, {"K", 13}},
        .wanted = parse_trail("stage_inputs.x=1 double_buffer.depth=1")},
-      // A sum of one value over and over was made of vectors: each lane had all of it, and one was taken.
+      // A sum that adds the same value again and again was vectorised. Each lane had the whole sum, and one lane was
+      // taken.
       {.kernel = "sum_of_sums", .target = "opencl-cpu", .symbols = {{"M", 2}, {"N", 2}}},
-      // Shared memory was full to the byte, and the sanitizer counted a gap that the emitter's order does not have.
+      // Shared memory was full to the byte, but the sanitizer counted a gap that the emitter's order does not have.
       {.kernel = "gqa_values",
        .target = "sm_120",
        .symbols = {{"M", 32}, {"N", 32}, {"D", 8}},
        .wanted = parse_trail("chunk_matmul_k.bk=8 split_matmul_k.splits=2 blockify_launch.bm=14"),
        .tight = 2},
-      // Rows of x that eight rows share: a block of two of them was no matmul, and kept all its 66 threads.
+      // Eight rows share a row of x. A block of two rows was not recognised as a matmul, and kept all its 66 threads.
       {.kernel = "shared_rows_matmul",
        .target = "opencl-cpu",
        .symbols = {{"M", 16}, {"N", 33}, {"K", 16}},
        .wanted = parse_trail("blockify_launch.bm=2"),
        .tight = 2},
-      // A row of keys that were the values, too, was to be staged once for all lanes of a vector.
+      // The keys are also the values. A row of them was to be staged once for all lanes of a vector.
       {.kernel = "attention_shared",
        .target = "opencl-cpu",
        .symbols = {{"K", 64}, {"D", 16}},
