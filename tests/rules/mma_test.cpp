@@ -1,5 +1,5 @@
-// Matrix instructions in whole schedules: any layout of the operands, any of the choices that follow; and mistakes in
-// fragments, which must show.
+// Tests matrix instructions in complete schedules, with random layouts of the operands and random later choices, and
+// that faults in fragments are detected.
 #include "ir/hardware/mma.h"
 
 #include <fmt/format.h>
@@ -45,14 +45,14 @@ ir::Program drawn_loop(Rng& rng) {
   return loop;
 }
 
-/// A random schedule whose products are matrix instructions, by any of them; nullopt where none is legal.
+/// Returns a random schedule that multiplies by any matrix instruction of warps; nullopt if none is legal.
 std::optional<Lowering> drawn_schedule(const ir::Program& loop, const Target& target, Rng& rng) {
   Lowering lowering(loop, target);
   bool products = false;
   while (const auto& fork = lowering.fork()) {
     const bool atom = fork->knob == "mma.atom";
     products |= atom;
-    // Warpgroups have a test of their own (wgmma_test.cpp).
+    // Instructions of warpgroups are tested in wgmma_test.cpp.
     const auto of_group = [](const Value& value) {
       const ir::mma::Atom* found = ir::mma::find_atom(print(value));
       return found != nullptr && found->of_warpgroup();
@@ -63,7 +63,7 @@ std::optional<Lowering> drawn_schedule(const ir::Program& loop, const Target& ta
   return products ? std::optional(std::move(lowering)) : std::nullopt;
 }
 
-/// The buffers of what is multiplied.
+/// Returns the names of the buffers whose elements are multiplied.
 std::set<std::string> factors(const ir::Program& loop) {
   std::set<std::string> buffers;
   const std::vector<std::string> products = ir::mma::find_products(loop, ir::mma::Operands::tf32);
@@ -77,7 +77,8 @@ std::set<std::string> factors(const ir::Program& loop) {
   return buffers;
 }
 
-/// Of the outputs: what else is in memory differs.
+/// Runs the program and returns its outputs. The inputs are cleared, because they differ between the runs that are
+/// compared.
 ir::Memory results(const ir::Program& program, const ir::Memory& memory) {
   ir::Memory all = result(program, memory);
   for (const ir::Buffer& buffer : program.buffers)
@@ -93,7 +94,7 @@ std::string atom_of(const Lowering& lowering) {
   return "";
 }
 
-/// Of a random product.
+/// Returns a function that draws a random product and its schedule from a seed.
 auto drawn_for(const Target& target) {
   return [&target](std::uint64_t seed) {
     Rng rng(seed);
@@ -131,18 +132,18 @@ TEST_P(Products, OfRandomSchedulesAreRight) {
     EXPECT_GE(atoms[atom.name], atom.of_warpgroup() ? 0 : 3) << atom.name;
 }
 
-// What the loop gives for factors that are rounded before.
+// Products of f32 equal what the loop computes if the factors are rounded to tf32 before.
 TEST_P(Products, OfF32AreOfRoundedFactors) {
   const Target target = load_target(GetParam());
   const auto draw = [&](std::uint64_t seed) {
     Drawn drawn = drawn_for(target)(seed);
-    const bool loads = drawn.loop.allow_tf32 && drawn.loop.name != "down_rounded";  // factors that are inputs
+    const bool loads = drawn.loop.allow_tf32 && drawn.loop.name != "down_rounded";  // whether the factors are inputs
     if (!loads) drawn.lowering.reset();
     return drawn;
   };
   for_each_schedule(10, draw, [&](const ir::Program& loop, const Lowering& lowering, std::uint64_t seed) {
     ir::Program strict = loop;
-    strict.allow_tf32 = false;  // inputs of any bits
+    strict.allow_tf32 = false;  // inputs are not rounded to tf32
     const ir::Memory memory = random_memory(strict, seed);
     ir::Memory rounded = memory;
     for (const std::string& factor : factors(loop))
@@ -155,7 +156,7 @@ TEST_P(Products, OfF32AreOfRoundedFactors) {
 
 INSTANTIATE_TEST_SUITE_P(Cuda, Products, ::testing::Values("sm_80", "sm_90", "sm_100", "sm_120"));
 
-// Each of them, in every schedule that has what it touches.
+// Each fault is detected in every schedule that has the statements that it changes.
 TEST(ProductFaults, ShowInEverySchedule) {
   const Target target = load_target("sm_80");
   for_each_schedule(20, drawn_for(target), [&](const ir::Program& loop, const Lowering& lowering, std::uint64_t seed) {
@@ -176,7 +177,7 @@ TEST(ProductFaults, ShowInEverySchedule) {
       if (s.op == ir::Op::round_tf32) rounds = true, s.op = ir::Op::copy;
     });
     ir::Program strict = loop;
-    strict.allow_tf32 = false;  // inputs of any bits
+    strict.allow_tf32 = false;  // inputs are not rounded to tf32
     EXPECT_TRUE(rounds == loop.allow_tf32 && (!rounds || !finding(strict, exact, seed).empty()))
         << "factors that are not rounded";
     EXPECT_TRUE(!has_fragments(kernel) || !finding(loop, with_fragments_reversed(kernel), seed).empty())
@@ -190,7 +191,7 @@ TEST(ProductFaults, ShowInEverySchedule) {
   });
 }
 
-// Beyond an operand's row, a warp that is none, a fragment of a wrong size.
+// The verifier rejects accesses beyond an operand's row, incomplete warps, and fragments of a wrong size.
 TEST(ProductForms, AreChecked) {
   const auto verified = [](const std::string& body, int threads = 32) {
     return ir::verify(
@@ -238,7 +239,7 @@ TEST(ProductForms, OfTf32AreChecked) {
   EXPECT_EQ(verified("  in1:f32x2 = load s[((lane * 8) + a2), a1]\n"), "");
 }
 
-// A schedule of tf32 in a program that does not allow it, as a store might hold.
+// A store might hold a schedule with tf32 for a program that does not allow tf32. Such a schedule is rejected.
 TEST(ProductForms, Tf32IsNeverSilent) {
   const Target target = load_target("sm_80");
   Rng rng(1);

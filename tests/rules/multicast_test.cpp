@@ -1,5 +1,5 @@
-// Blocks that fill each other's slots: right in any order of the blocks and their producers, and mistakes in what
-// orders them show.
+// Tests blocks that fill each other's slots: results are right in any order of the blocks and their producers, and
+// faults in the synchronisation are detected.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ Golden golden(const char* name) {
   return read_golden(std::string(DEPLO_SOURCE_DIR "/tests/golden/multicast/") + name + ".ir");
 }
 
-/// The Kernel IR of the program after.
+/// Returns the Kernel IR of the golden's program after the rule.
 ir::Program kernel_of(const char* name) {
   const Golden of = golden(name);
   return materialize(ir::parse(of.after), load_target(of.target));
@@ -45,7 +45,7 @@ TEST(Multicast, IsRightInAnyOrder) {
   }
 }
 
-// Blocks that only wait for each other do not wait for each other's stores.
+// The barriers of a cluster make blocks wait for each other, but not for each other's stores.
 TEST(Multicast, BarriersOfClustersOrderNoData) {
   const Golden of = golden("warpgroup");
   const std::string text = ir::emit(kernel_of("warpgroup"), load_target(of.target)).text;
@@ -54,7 +54,7 @@ TEST(Multicast, BarriersOfClustersOrderNoData) {
   EXPECT_EQ(text.find("barrier.cluster.arrive.release"), std::string::npos);
 }
 
-// A block's part of the slab of b: 16 rows of k in two panels, of two blocks.
+// The slab of b has 16 rows of k in two panels. Each of two blocks loads half of the rows.
 TEST(Multicast, EachBlockLoadsItsRowsForAll) {
   const std::string text = ir::print(kernel_of("warpgroup"));
   for (const char* part :
@@ -82,8 +82,8 @@ ir::Program drawn_loop(Rng& rng) {
   return loop;
 }
 
-/// A random schedule with clusters that share slabs; nullopt where none is legal. Small blocks and chunks, so that
-/// there are clusters, and slots are used again.
+/// Returns a random schedule with clusters that share slabs; nullopt if none is legal. Blocks and chunks are small, so
+/// that there are clusters and slots are reused.
 std::optional<Lowering> drawn_schedule(const ir::Program& loop, const Target& target, Rng& rng) {
   Lowering lowering(loop, target);
   const auto wanted = [](const std::string& knob, const Value& value) {
@@ -137,7 +137,7 @@ std::vector<S*> all(ir::Body& body) {
   return result;
 }
 
-/// The barrier of a cluster before the loop, or behind it, is one of the block.
+/// Plants a fault: replaces the barriers of the cluster, before the loop and after it, by barriers of the block.
 ir::Program without_cluster_barrier(ir::Program kernel) {
   ir::for_each(kernel.body, [&](ir::Stmt& stmt) {
     if (stmt.as<ir::ClusterSync>() != nullptr) stmt = ir::Sync{};
@@ -227,8 +227,8 @@ TEST(Multicast, FaultsShowInEverySchedule) {
   EXPECT_GE(tried, 4);
 }
 
-// Of two blocks of rows each loads all of its a, and half of b, which the caches see once. A row of a slab of a is half
-// a line.
+// Each of two blocks of rows loads all of its a and half of b, so b passes through the caches once. A row of a's slab
+// is half a cache line.
 TEST(Multicast, ASlabIsReadOnceForItsCluster) {
   const Golden of = golden("rows_small");
   const Target target = load_target("sm_90");

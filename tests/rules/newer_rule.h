@@ -1,4 +1,4 @@
-// A rule that no stored trail knows, for tests of replaying them.
+// A rule that no stored trail contains, for tests that replay stored trails.
 #pragma once
 #include <vector>
 
@@ -6,7 +6,7 @@
 
 namespace deplo::rules {
 
-/// Forks once, `newer.on`: the heuristic takes 1, which gives the kernel another name; 0 leaves it as it was.
+/// Has one fork, `newer.on`. The heuristic takes 1, which renames the kernel. 0 leaves the kernel unchanged.
 inline const Rule newer_rule = {
     .name = "newer",
     .summary = "another name",
@@ -23,7 +23,7 @@ inline const Rule newer_rule = {
         },
 };
 
-/// The pipeline with the rule at that place.
+/// Returns the pipeline with the rule inserted at `place`.
 inline std::vector<const Rule*> with_newer_rule(std::size_t place, const Rule& rule = newer_rule) {
   std::vector<const Rule*> rules(pipeline().begin(), pipeline().end());
   rules.insert(rules.begin() + static_cast<std::ptrdiff_t>(place), &rule);

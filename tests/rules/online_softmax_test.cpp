@@ -1,4 +1,4 @@
-// The online softmax in chunks of keys: schedules of attentions are right, and a mistake in any of them shows.
+// Tests the online softmax in chunks of keys: random schedules of attention are right, and faults in them are detected.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,15 +22,15 @@ struct Case {
 };
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name << " " << c.target << " " << c.by; }
 
-/// As many queries as keys, and a mask by positions.
+/// Returns whether the kernel has as many queries as keys, and a mask by positions.
 bool is_self(const Case& c) {
   return c.name == std::string_view("attention_causal") || c.name == std::string_view("attention_band");
 }
-/// A mask by positions, and parts of 64 keys.
+/// Returns whether the kernel has a mask by positions, and parts of 64 keys.
 bool is_of_parts(const Case& c) { return c.name == std::string_view("attention_parts"); }
 
 ir::Symbols drawn_sizes(const Case& c, std::int64_t keys, Rng& rng) {
-  const bool products = c.by != "threads";  // of whole atoms
+  const bool products = c.by != "threads";  // whether matrix instructions multiply
   constexpr std::array<std::int64_t, 4> rows = {9, 11, 16, 32}, values = {4, 8, 16, 24}, depths = {16, 32, 16, 48},
                                         wide = {8, 16, 24, 32}, panels = {16, 32, 48, 64}, warp_rows = {16, 17, 20, 32};
   ir::Symbols symbols;
@@ -45,7 +45,7 @@ ir::Symbols drawn_sizes(const Case& c, std::int64_t keys, Rng& rng) {
   return symbols;
 }
 
-/// Two chunks of keys at least, of 8 to 32; some of them shifted inwards.
+/// Draws a schedule with at least two chunks of 8 to 32 keys. Some chunks are shifted inwards.
 Drawn drawn_attention(const Case& c, const Target& target, std::uint64_t seed) {
   Rng rng(seed);
   constexpr std::array<std::int64_t, 4> few = {24, 32, 37, 64}, more = {48, 64, 72, 101};
@@ -100,7 +100,7 @@ TEST_P(OnlineSoftmax, OfRandomSchedulesIsRight) {
   EXPECT_TRUE(by_threads() || choices["online_softmax.by"].contains(GetParam().by));
 }
 
-/// What stands already is not scaled when the maximum grows.
+/// Plants a fault: the sums so far are not scaled when the maximum grows.
 ir::Program without_scales(ir::Program tile) {
   edit_bodies(tile.body, [](ir::Body& body) {
     std::erase_if(body, [](const ir::Stmt& stmt) { return stmt.as<ir::Scale>() != nullptr; });
@@ -108,7 +108,7 @@ ir::Program without_scales(ir::Program tile) {
   return tile;
 }
 
-/// Exponentials are taken from the maximum before the chunk.
+/// Plants a fault: exponentials are relative to the maximum before the chunk.
 ir::Program with_stale_maximum(const ir::Program& tile) {
   return edited<ir::Assign>(tile, [](ir::Assign& s) {
     const bool both = s.op == ir::Op::maximum && std::holds_alternative<std::string>(s.args[0]) &&
@@ -117,7 +117,7 @@ ir::Program with_stale_maximum(const ir::Program& tile) {
   });
 }
 
-/// The mask hides one key more than it shall.
+/// Plants a fault: the mask hides one key too many.
 ir::Program with_short_mask(const ir::Program& tile) {
   return edited<ir::Index>(tile, [](ir::Index& s) {
     if (s.type.dtype == ir::DType::boolean && s.value.kind() == ir::Expr::Kind::binary &&
@@ -126,7 +126,7 @@ ir::Program with_short_mask(const ir::Program& tile) {
   });
 }
 
-/// The last chunk that some row sees is left out.
+/// Plants a fault: the last chunk that some row sees is left out.
 ir::Program with_short_visit(ir::Program tile) {
   ir::for_each(tile.body, [](ir::Stmt& stmt) {
     if (auto* loop = stmt.as<ir::Loop>(); loop != nullptr && loop->end) loop->end = *loop->end - 1;
@@ -165,7 +165,7 @@ TEST_P(OnlineSoftmax, FaultsShowInEverySchedule) {
   EXPECT_TRUE(target_.cpu || shared > 1) << shared;
 }
 
-// A mask of torch.finfo(dtype).min leaves its rows weights that are equal: no score is infinite.
+// If a mask of torch.finfo(dtype).min hides a whole row, its weights are equal, because no score is infinite.
 TEST(OnlineSoftmaxOf, ScoresThatAreAllTheLeastNumber) {
   for (const Case& c : {Case{"attention_masked", "sm_80", "warps"}, Case{"attention_masked", "sm_120", "threads"},
                         Case{"attention_masked", "opencl-cpu", "threads"}}) {
@@ -174,7 +174,7 @@ TEST(OnlineSoftmaxOf, ScoresThatAreAllTheLeastNumber) {
         3, [&](std::uint64_t seed) { return drawn_attention(c, target, seed); },
         [&](const ir::Program& loop, const Lowering& lowering, std::uint64_t seed) {
           ir::Memory memory = random_memory(loop, seed);
-          std::ranges::fill(memory.at("bias"), -0x1.fep+127);  // of bf16
+          std::ranges::fill(memory.at("bias"), -0x1.fep+127);  // the least bf16
           std::ranges::fill(memory.at("mask"), 1);
           const ir::Program kernel = materialize(lowering.program(), target);
           ASSERT_EQ(difference(loop, result(loop, memory), result(kernel, memory)), "") << ir::print(kernel);

@@ -1,4 +1,5 @@
-// On CPUs a loop with one or two accumulators adds to four of each, so that no addition waits for the one before it.
+// Tests that, on CPUs, a loop with one or two accumulators adds to four of each, so that no addition waits for the
+// previous one.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// `statements` read x[a0, a1] as in0.
+// Returns a kernel that reduces the rows of x. `statements` may read x[a0, a1] as in0.
 ir::Program rows(std::int64_t n, std::string_view statements, std::string_view result) {
   return ir::parse(
       fmt::format("=== loop: rows ===\ninput x: f32[3, {0}]\noutput y: f32[3]\nfor a0 in 0..3: # free\n"

@@ -1,5 +1,5 @@
-// A block that takes several of the grid waits between them, and goes on to count TMA's phases: without either the
-// interpreter finds it.
+// A block that takes several blocks of the grid must wait between them, and must continue to count TMA's phases. Tests
+// that the interpreter finds the fault if either is missing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,13 +18,14 @@ Golden golden(const char* name) {
   return read_golden(std::string(DEPLO_SOURCE_DIR "/tests/golden/persistent_blocks/") + name + ".ir");
 }
 
-/// The Kernel IR of the program after.
+/// Returns the Kernel IR of the golden's program after the rule.
 ir::Program kernel_of(const char* name) {
   const Golden of = golden(name);
   return materialize(ir::parse(of.after), load_target(of.target));
 }
 
-/// What is wrong with a kernel that shall do what the golden's program before does.
+/// Returns what is wrong with the kernel, which should compute what the golden's program before the rule computes; ""
+/// if nothing is.
 std::string finding_in(const char* name, const ir::Program& kernel) {
   return finding(ir::parse(golden(name).before), kernel, 7);
 }
@@ -35,7 +36,7 @@ TEST(PersistentBlocks, ComputeTheWholeGrid) {
     EXPECT_EQ(finding_in(name, kernel_of(name)), "") << name;
 }
 
-// The barrier that stands right before what one thread starts.
+// The removed barrier is right before the copies that one thread starts.
 TEST(PersistentBlocks, AMissingBarrierBetweenTwoIsARace) {
   ir::Program kernel = kernel_of("tma_odd_rounds_small");
   int removed = 0;

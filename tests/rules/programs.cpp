@@ -30,7 +30,7 @@ std::vector<Kernel> load_kernels() {
     for (const auto& entry : std::filesystem::directory_iterator(folder))
       if (entry.path().extension() == ".loop")
         result.push_back(make_kernel(entry.path().stem(), read_text(entry.path())));
-  // The order of a directory differs between machines; a seed must not.
+  // The order of files in a directory differs between machines, but a seed must draw the same kernels everywhere.
   std::sort(result.begin(), result.end(), [](const Kernel& a, const Kernel& b) { return a.name < b.name; });
   for (const auto& [name, text] : inline_kernels()) result.push_back(make_kernel(name, text));
   return result;
@@ -130,7 +130,7 @@ std::string read_text(const std::string& path) {
 
 namespace {
 
-// Does a loaded number choose what is written? Then none comes twice.
+// Returns whether loaded indices choose the elements that are written. Such indices must be distinct.
 bool scatters(const ir::Program& program) {
   bool found = false;
   ir::for_each(program.body, [&](const ir::Stmt& stmt) {
@@ -157,7 +157,7 @@ ir::Memory random_memory(const ir::Program& program, std::uint64_t seed) {
     }
     for (double& v : values) {
       v = rng.uniform(-1, 1);
-      if (program.allow_tf32) v = ir::rounded_tf32(v);  // so that rounding factors changes nothing
+      if (program.allow_tf32) v = ir::rounded_tf32(v);  // so that rounding the factors changes nothing
       if (buffer.dtype == ir::DType::i32) v = std::floor(16 + 20 * v);
       if (buffer.dtype == ir::DType::boolean) v = v < 0 ? 0 : 1;
     }
@@ -181,8 +181,9 @@ bool is_written(const ir::Program& program, const std::string& value) {
   return found;
 }
 
-// How far an average of values in [-1, 1] moves where the exponentials that weigh them, 1 at most, are rounded to 16
-// bits; and how far their sum does, where that is written.
+// Bounds how far results move if exponentials, which are at most 1, are rounded to 16 bits. An average of values in
+// [-1, 1] with these weights moves by the unit roundoff. If their sum is written, it moves by the unit roundoff per
+// term.
 double by_exponentials(const ir::Program& program) {
   double most = 0;
   ir::for_each(program.body, [&](const ir::Stmt& stmt) {
@@ -205,7 +206,7 @@ std::string difference(const ir::Program& program, const ir::Memory& expected, c
     double scale = 0;
     for (const double v : want)
       if (std::isfinite(v)) scale = std::max(scale, std::abs(v));
-    // What lies halfway between two numbers of 16 bits may be rounded to either.
+    // A value halfway between two 16-bit numbers may be rounded to either.
     const double spacing = 2 * ir::unit_roundoff(buffer.dtype), least = ir::is_float16(buffer.dtype) ? 0x1p-24 : 0;
     for (std::size_t i = 0; i < want.size(); ++i) {
       const bool same =

@@ -1,5 +1,5 @@
-// Schedules are proved in exact arithmetic: those of the published suite at small sizes, and attention in all forms.
-// And faults that no tolerance sees refute them.
+// Tests proofs of schedules in exact arithmetic: the published suite at small sizes, and attention in all forms. Faults
+// that no tolerance would reveal must be refuted.
 #include "ir/interpret/proof.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// The heuristic's schedule with 16-bit inputs, or as it is.
+/// Returns the proof's verdict on the heuristic's schedule, after f32 buffers were changed to `dtype`.
 std::string verdict(ir::Program loop, const char* target_name, ir::DType dtype = ir::DType::f32) {
   for (ir::Buffer& buffer : loop.buffers)
     if (buffer.dtype == ir::DType::f32) buffer.dtype = dtype;
@@ -34,7 +34,8 @@ ir::Module module_of(const std::string& expression) {
   return fuse(compose(decompose(ir::torch::parse_expression(expression))), FuseOptions{});
 }
 
-/// The suite's expressions with extents that an interpreter can take: no row or sum is whole in units of 32.
+/// Returns the suite's expressions with extents that an interpreter can take. Most rows and sums are not multiples of
+/// 32.
 std::vector<std::string> small_suite() {
   const std::map<std::string, std::string> smaller = {{"4", "1"},     {"28", "7"},    {"32", "8"},     {"64", "16"},
                                                       {"128", "24"},  {"256", "24"},  {"512", "40"},   {"2048", "64"},
@@ -80,7 +81,7 @@ TEST(ProofOfTheSuite, AttentionIsProvedUpToRounding) {
       }
 }
 
-/// What the heuristic's Kernel IR with a fault comes to.
+/// Returns the proof's verdict on the heuristic's Kernel IR with a fault.
 std::string verdict_with(const char* name, const ir::Symbols& symbols, const std::function<void(ir::Body&)>& fault) {
   const ir::Program loop = ir::parse(kernel(name).text, symbols, name);
   const Target target = load_target("sm_90");
@@ -95,7 +96,7 @@ std::string verdict_with(const char* name, const ir::Symbols& symbols, const std
   return print(proof.verdict(wrong));
 }
 
-/// 1e-12 is added to each value that is written.
+/// Plants a fault: adds 1e-12 to each value that is written.
 void add_a_trifle(ir::Body& body) {
   for (std::size_t i = 0; i < body.size(); ++i) {
     auto* write = body[i].as<ir::Write>();
@@ -107,7 +108,7 @@ void add_a_trifle(ir::Body& body) {
   }
 }
 
-/// The last four terms of each reduction, which may be those of a vector.
+/// Plants a fault: drops the last four terms of each reduction, which may be the lanes of a vector.
 void drop_terms(ir::Body& body) {
   for (ir::Stmt& stmt : body)
     if (auto* loop = stmt.as<ir::Loop>(); loop != nullptr && loop->axis.bind == ir::Bind::reduce)
@@ -123,7 +124,7 @@ TEST(ProofOfASchedule, IsRefutedByWhatNoToleranceSees) {
   }
 }
 
-// The blocks that add to the same elements are executed together.
+// The proof executes blocks together if they add to the same elements.
 TEST(ProofOfASchedule, OfALargeSplitSumIsInPart) {
   const ir::Program loop = matmul(64, 1024, 1024);
   const Target target = load_target("sm_90");
@@ -149,7 +150,8 @@ TEST(ProofOfASchedule, OfALargeKernelIsInPart) {
   EXPECT_THAT(verdict(loop, "sm_90"), HasSubstr(" blocks, 64 elements"));
 }
 
-// Each product of a matrix instruction takes as long as a statement: all 112 blocks would take a minute.
+// In the interpreter, each product of a matrix instruction takes as long as a statement. All 112 blocks would take a
+// minute.
 TEST(ProofOfASchedule, OfWideMatrixInstructionsIsInPart) {
   const ir::Program loop = matmul(512, 1792, 2048);
   EXPECT_THAT(verdict(loop, "sm_90", ir::DType::bf16), HasSubstr("proved in part: 2 of 112 blocks"));

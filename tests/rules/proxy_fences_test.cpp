@@ -1,4 +1,4 @@
-// Where threads fence their reads of shared memory from the copies by TMA that overwrite it.
+// Tests where threads fence their reads of shared memory against the TMA copies that overwrite it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ std::string kernel_text(ir::DType dtype, std::string_view target, std::string_vi
   return ir::print(materialize(lowering.program(), load_target(target)));
 }
 
-// Only before the barrier in the loop: behind the last one nothing is filled again.
+// A fence is needed only before the barrier in the loop. After the last barrier, no slot is filled again.
 TEST(ProxyFences, StandBeforeTheBarrierOfAPipeline) {
   const std::string text = kernel_text(ir::DType::f32, "sm_90", "split_matmul_k.splits=1 double_buffer.depth=2");
   ASSERT_THAT(text, HasSubstr("TmaLoad("));

@@ -1,4 +1,4 @@
-// On CPUs what several turns of a loop share is loaded, and unpacked, once for all of them.
+// Tests that, on CPUs, a value that several iterations of a loop share is loaded and unpacked once for all of them.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ ir::Program packed(const char* name, std::int64_t m, std::int64_t n) {
   return ir::parse(kernel(name).text, {{"M", m}, {"N", n}}, name);
 }
 
-/// Sums over a1; the indices are those of loads of q and s.
+/// Returns a kernel with sums over a1. `of_q` and `of_s` are the row indices with which it loads q and s.
 ir::Program sums(std::string_view of_q, std::string_view of_s = "a1") {
   return ir::parse(
       fmt::format("=== loop: sums ===\ninput q: f32[64, 512]\ninput s: f32[64, 512]\noutput y: f32[512]\n"

@@ -37,7 +37,7 @@ class Chain {
     return ir::element_count(result) > most ? Shape{} : result;
   }
 
-  // The latest value most often, so that chains are long.
+  // Applies a random operation, most often to the latest value, so that chains are long.
   Id step() {
     const Id x = below(3) == 0 ? pick() : values_.back();
     switch (rank(x) == 0 ? below(3) : below(11)) {
@@ -79,7 +79,7 @@ class Chain {
     return b_.call("permute", {x}, {{"dims", dims}});
   }
 
-  // A random factorisation of the count of elements.
+  // Reshapes to a random factorisation of the number of elements.
   Id reshape(Id x) {
     Shape to;
     for (Int rest = ir::element_count(shape(x)); to.size() < 5 && (rest > 1 || below(3) == 0);) {

@@ -5,7 +5,7 @@
 
 namespace deplo::testing {
 
-/// Two inputs, up to eight operations, at most 4096 elements each.
+/// Returns a graph with two inputs and up to eight operations. Each tensor has at most 4096 elements.
 ir::torch::Graph random_shapes(Rng&);
 
 }  // namespace deplo::testing

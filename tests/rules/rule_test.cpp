@@ -1,4 +1,4 @@
-// What a rule says of itself: its words, its knobs and their types, and the version of all rules together.
+// Tests what a rule declares (its name, its summary, its knobs and their types), and the version of all rules together.
 #include <gtest/gtest.h>
 
 #include <set>

@@ -1,6 +1,6 @@
-// What the shape of warps is for: the cycles that shared memory takes for a step of a matmul's reduce loop, as the bank
-// analyser counts them. A warp's multiply-adds take 16 cycles of a multiprocessor with 8 x 8 outputs a thread, 8 with
-// 4 x 8.
+// Tests the benefit of a warp's shape: the cycles that shared memory takes for a step of a matmul's reduce loop, as the
+// bank analyser counts them. For comparison, a warp's multiply-adds take a multiprocessor 16 cycles with 8 x 8 outputs
+// per thread, and 8 cycles with 4 x 8.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using Wanted = std::map<std::string, Value>;
 
 Lowering start_of(std::int64_t m, const char* target) { return {matmul(m, 37888, depth), load_target(target)}; }
 
-// The heuristic, but for the decisions that are named.
+// Lowers by the heuristic, except for the wanted decisions.
 Lowering scheduled(std::int64_t m, const char* target, const Wanted& wanted) {
   Lowering lowering = start_of(m, target);
   std::size_t taken = 0;
@@ -36,7 +36,7 @@ Lowering scheduled(std::int64_t m, const char* target, const Wanted& wanted) {
   return lowering;
 }
 
-// Wavefronts of a warp's loads in one step.
+// Returns the wavefronts of a warp's loads in one step.
 double step(const Lowering& lowering) {
   double sum = 0;
   for (const WarpAccess& access : warp_accesses(lowering.program(), Unrolled::all)) {
@@ -47,7 +47,7 @@ double step(const Lowering& lowering) {
   return sum;
 }
 
-// Of all shapes of a schedule's warps: the heuristic, but for the decisions that are named.
+// Returns the fewest wavefronts of a step with any shape of warps. Other decisions are wanted, or the heuristic's.
 double fewest(std::int64_t m, const char* target, const Wanted& wanted) {
   std::vector<Lowering> open = {start_of(m, target)};
   double best = 1e9;
@@ -82,14 +82,15 @@ TEST(WarpTile, TakesAThirdOfTheCyclesOff) {
     rows_4x8.insert(rows.begin(), rows.end());
     EXPECT_DOUBLE_EQ(step(scheduled(512, target, rows)), 12);
     EXPECT_DOUBLE_EQ(fewest(512, target, {}), 8);
-    EXPECT_DOUBLE_EQ(step(scheduled(512, target, {})), 8);  // what the heuristic takes
+    EXPECT_DOUBLE_EQ(step(scheduled(512, target, {})), 8);  // the heuristic's choice
     EXPECT_DOUBLE_EQ(step(scheduled(32, target, rows_4x8)), 10);
     EXPECT_DOUBLE_EQ(fewest(32, target, tile_4x8), 6);
     EXPECT_DOUBLE_EQ(step(scheduled(32, target, tile_4x8)), 6);
   }
 }
 
-// Of 32 columns a row is as long as the banks are: neighbouring rows meet in them. A pad parts them; TMA has a pattern.
+// A row of 32 columns is as long as the banks, so neighbouring rows conflict. A pad avoids this, and so does TMA's
+// pattern.
 TEST(WarpTile, RowsOf128BytesWantAPadOrAPattern) {
   const Wanted bk = {{"chunk_matmul_k.bk", Value{32L}}};
   EXPECT_DOUBLE_EQ(step(scheduled(512, "sm_80", bk)), 8);
@@ -99,7 +100,8 @@ TEST(WarpTile, RowsOf128BytesWantAPadOrAPattern) {
   EXPECT_DOUBLE_EQ(step(scheduled(512, "sm_90", plain)), 12);
 }
 
-// What is not staged is not in the banks, and all threads of a warp read the same of what is.
+// b is not staged, so its loads do not use the banks. All threads of a warp read the same elements of a, which is
+// staged.
 TEST(WarpTile, IsChosenOnlyWhereItHelps) {
   const Lowering plain = scheduled(4, "sm_90", {{"stage_inputs.b", Value{0L}}, {"warp_tile.rows", Value{0L}}});
   const Lowering chosen = scheduled(4, "sm_90", {{"stage_inputs.b", Value{0L}}});

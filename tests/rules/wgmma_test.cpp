@@ -1,5 +1,5 @@
-// Matrix instructions of warpgroups in whole schedules, with and without threads of their own that copy; and mistakes
-// in what orders them, which must show.
+// Tests matrix instructions of warpgroups in complete schedules, with and without separate threads that copy, and that
+// faults in the synchronisation are detected.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -42,8 +42,8 @@ ir::Program drawn_loop(Rng& rng) {
 
 bool of_warpgroup(const Value& atom) { return ir::mma::find_atom(print(atom))->of_warpgroup(); }
 
-/// A random schedule whose products are those of warpgroups; nullopt where none is legal. Small chunks, so that slots
-/// are used again; `specialized`: others fill them.
+/// Returns a random schedule that multiplies by instructions of warpgroups; nullopt if none is legal. Chunks are small,
+/// so that slots are reused. `specialized`: separate threads fill the slots.
 std::optional<Lowering> drawn_schedule(const ir::Program& loop, const Target& target, bool specialized, Rng& rng) {
   Lowering lowering(loop, target);
   bool products = false, others = false;
@@ -67,7 +67,8 @@ std::optional<Lowering> drawn_schedule(const ir::Program& loop, const Target& ta
   return products && others == specialized ? std::optional(std::move(lowering)) : std::nullopt;
 }
 
-/// Of a random product; of one unit blocks are persistent, those of every other seed.
+/// Draws a random product and its schedule. Every second seed has a target with one unit, on which blocks are
+/// persistent.
 Drawn drawn_for(Target target, bool specialized, std::uint64_t seed) {
   Rng rng(seed);
   target.units = seed % 2 == 0 ? 132 : 1;
@@ -100,7 +101,7 @@ TEST_P(Warpgroups, OfRandomSchedulesAreRight) {
   EXPECT_GE(loaded, 2);
 }
 
-// What is left of a loop between the fence and the end of a group makes ptxas serialise its products.
+// If a loop remains between the fence and the end of a group, ptxas serialises the group's products.
 TEST(WarpgroupForms, TheirLoopsAreUnrolledWhole) {
   ir::Program loop = matmul(512, 512, 512);
   for (ir::Buffer& buffer : loop.buffers) buffer.dtype = ir::DType::bf16;
@@ -116,8 +117,8 @@ TEST(WarpgroupForms, TheirLoopsAreUnrolledWhole) {
   EXPECT_GE(loops, 1);
 }
 
-// Threads that copy give registers to those that multiply where these hold more than the launch deals out: sums, and
-// operands in registers.
+// Threads that copy give registers to the threads that multiply, if these need more than the launch allots: for sums,
+// and for operands in registers.
 TEST(WarpgroupForms, RegistersMoveWhereTheyAreNeeded) {
   const Target target = load_target("sm_90");
   int moved = 0, kept = 0;
@@ -151,7 +152,7 @@ ir::Program without(ir::Program kernel) {
   return kernel;
 }
 
-// The block's waits for slabs, or the producer's for free slots.
+// Plants a fault: removes the block's waits for slabs, or the producer's waits for free slots.
 ir::Program without_waits(ir::Program kernel, bool of_producer) {
   const auto drop = [](ir::Body& body) {
     std::erase_if(body, [](const ir::Stmt& stmt) { return stmt.as<ir::MbarrierWait>() != nullptr; });
@@ -166,7 +167,7 @@ ir::Program without_waits(ir::Program kernel, bool of_producer) {
   return kernel;
 }
 
-// A slot is free before the products that read it are done.
+// Plants a fault: a slot is released before the products that read it are done.
 ir::Program released_early(ir::Program kernel) {
   edit_bodies(kernel.body, [](ir::Body& body) {
     for (auto wait = body.begin(); wait != body.end(); ++wait) {
@@ -179,7 +180,7 @@ ir::Program released_early(ir::Program kernel) {
   return kernel;
 }
 
-// One of three orders of producer and block shows it at least.
+// Returns the first finding in eight orders of producer and block; "" if there is none.
 std::string finding_in_any_order(const ir::Program& loop, const ir::Program& kernel, std::uint64_t seed) {
   for (std::uint64_t order = seed; order < seed + 8; ++order)
     if (std::string found = finding(loop, kernel, order); !found.empty()) return found;
@@ -229,7 +230,7 @@ const std::vector<Fault>& faults() {
   return all;
 }
 
-// As many trips of the loop over slabs as there are slots: then none is filled again.
+// Returns whether the loop over slabs has more iterations than there are slots. Otherwise no slot is filled again.
 bool fills_slots_again(const ir::Program& kernel) {
   bool again = false;
   ir::for_each(kernel.body, [&](const ir::Stmt& stmt) {
@@ -269,7 +270,7 @@ TEST(WarpgroupFaults, ShowInEverySchedule) {
   EXPECT_GE(of_registers, 2);
 }
 
-// Sums, matrices and threads that no instruction has; and a producer that is more than one.
+// The verifier rejects sums, matrices and threads that no instruction supports, and more than one producer.
 TEST(WarpgroupForms, AreChecked) {
   const auto verified = [](const std::string& body, int threads = 128) {
     return ir::verify(
@@ -315,7 +316,7 @@ TEST(WarpgroupForms, AreChecked) {
   EXPECT_THAT(verified("  MbarrierArrive(none[0])\n"), HasSubstr("not a barrier"));
 }
 
-// What the threads of a block store themselves is not seen by what reads through descriptors.
+// Without a proxy fence, reads through descriptors do not see what the threads of a block have stored.
 TEST(WarpgroupFaults, AStoreIntoAnOperandIsARace) {
   const ir::Program kernel = ir::parse(
       "=== kernel: k ===\ninput x: bf16[64, 16]\noutput y: f32[64, 8]\n"

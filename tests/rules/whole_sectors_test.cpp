@@ -1,4 +1,5 @@
-// Results of 16 bits of matrix instructions are stored in 16 bytes where they lie so, and as they were where not.
+// Tests that 16-bit results of matrix instructions are stored in 16 bytes at a time if their layout permits it, and
+// otherwise as before.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +17,7 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// The Kernel IR of a matmul of bf16 by the heuristic's schedule.
+/// Returns the Kernel IR of the heuristic's schedule for a matmul of bf16.
 std::string kernel_of(const char* target, std::int64_t m, std::int64_t n, std::int64_t k,
                       ir::DType result = ir::DType::bf16) {
   ir::Program loop = matmul(m, n, k);
@@ -34,7 +35,7 @@ TEST(WholeSectors, AreStoredByWarpsAndWarpgroups) {
   }
 }
 
-// Two columns of 16 x 8 sums: the rows of four threads are two of 16 elements.
+// With two columns of 16 x 8 sums, four threads have two rows of 16 elements.
 TEST(WholeSectors, AreStoredOfTwoRows) {
   const std::string text = kernel_of("sm_90", 32, 2048, 5632);
   EXPECT_THAT(text, HasSubstr("/ 2) * 8)"));
