@@ -131,7 +131,7 @@ TEST(Choices, AllCoresHaveAsManyBlocks) {
   const auto columns = [](std::int64_t m, std::int64_t n, std::int64_t k) {
     return first(matmul(m, n, k), "opencl-cpu", "blockify_launch.bn");
   };
-  EXPECT_EQ(columns(128, 384, 256), 96);   // rather than three blocks of 128
+  EXPECT_EQ(columns(128, 384, 256), 96);   // four blocks rather than three of 128
   EXPECT_EQ(columns(128, 512, 256), 128);  // four blocks
   EXPECT_EQ(columns(128, 896, 256), 128);  // seven blocks: other widths lose more than the idle eighth
   const std::vector<Value> widths = options(matmul(128, 384, 256), "opencl-cpu", "blockify_launch.bn");
@@ -184,8 +184,8 @@ TEST(Choices, WithFewRegistersAThreadHasThreeVectorsOfColumns) {
   EXPECT_EQ(tile(matmul(128, 2048, 2048)), (Tile{512, 48, 4, 24}));
   EXPECT_EQ(tile(matmul(512, 2048, 2048)), (Tile{2048, 24, 4, 24}));
   EXPECT_EQ(tile(matmul(512, 3584, 18944)), (Tile{1184, 24, 4, 24}));
-  EXPECT_EQ(tile(matmul(256, 256, 256)), (Tile{256, 48, 4, 24}));  // one chunk
-  EXPECT_EQ(tile(matmul(3136, 64, 576)), (Tile{576, 16, 4, 16}));  // 3 x 24 columns would waste an eighth
+  EXPECT_EQ(tile(matmul(256, 256, 256)), (Tile{256, 48, 4, 24}));  // K is one chunk
+  EXPECT_EQ(tile(matmul(3136, 64, 576)), (Tile{576, 16, 4, 16}));  // tiles of 24 columns would waste an eighth
   EXPECT_EQ(first(matmul(32, 2048, 2048), "opencl-cpu-avx2", "pack_smem.b"), 24);
   EXPECT_EQ(first(matmul(32, 512, 2048), "opencl-cpu-avx2", "stage_inputs.b"), 1);
   EXPECT_EQ(first(matmul(8, 512, 2048), "opencl-cpu-avx2", "stage_inputs.b"), 0);  // read in place

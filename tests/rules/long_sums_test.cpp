@@ -1,5 +1,5 @@
-// Tests that every schedule splits long sums into partial sums: how many terms are added to one accumulator in
-// sequence, and that the values stay the same.
+// Tests that every schedule splits long sums into partial sums: no accumulator takes many terms in sequence, and the
+// values stay the same.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

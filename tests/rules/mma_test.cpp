@@ -132,7 +132,7 @@ TEST_P(Products, OfRandomSchedulesAreRight) {
     EXPECT_GE(atoms[atom.name], atom.of_warpgroup() ? 0 : 3) << atom.name;
 }
 
-// Products of f32 equal what the loop computes if the factors are rounded to tf32 before.
+// Products of f32 equal what the loop computes if the factors are first rounded to tf32.
 TEST_P(Products, OfF32AreOfRoundedFactors) {
   const Target target = load_target(GetParam());
   const auto draw = [&](std::uint64_t seed) {

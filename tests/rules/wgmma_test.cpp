@@ -270,7 +270,7 @@ TEST(WarpgroupFaults, ShowInEverySchedule) {
   EXPECT_GE(of_registers, 2);
 }
 
-// The verifier rejects sums, matrices and threads that no instruction supports, and more than one producer.
+// The verifier rejects sums, matrices and thread counts that no instruction supports, and more than one producer.
 TEST(WarpgroupForms, AreChecked) {
   const auto verified = [](const std::string& body, int threads = 128) {
     return ir::verify(

@@ -114,7 +114,7 @@ TEST(Features, AMatmulOnACpuByHand) {
   const Target target = load_target("opencl-cpu");
   const Features f = features(lower("matmul", {{"M", 64}, {"N", 64}, {"K", 64}}, "opencl-cpu", cpu_matmul), target);
   EXPECT_EQ(f.blocks, 4);
-  EXPECT_EQ(f.threads, 16);  // 8 x 2
+  EXPECT_EQ(f.threads, 16);  // 8 x 2 threads
   EXPECT_EQ(f.lanes, 16);
   EXPECT_EQ(f.mix.flops, 2 * 64 * 64 * 64);
   EXPECT_EQ(f.mix.arithmetic, 64 * 64 * 64 / 16);  // fma of 16 lanes
@@ -136,7 +136,7 @@ TEST(Features, AMatmulOnACpuByHand) {
 TEST(Features, TrafficOfAMatmulByHand) {
   const Target target = load_target("opencl-cpu");
   const Traffic traffic(lower("matmul", {{"M", 64}, {"N", 64}, {"K", 64}}, "opencl-cpu", cpu_matmul), target);
-  EXPECT_EQ(traffic.through(1e6), 3 * 16384);                    // everything once
+  EXPECT_EQ(traffic.through(1e6), 3 * 16384);                    // loads everything once
   EXPECT_EQ(traffic.through(33000), 3 * 16384);                  // an outer iteration fits
   EXPECT_EQ(traffic.through(24000), 2 * (8192 + 16384 + 8192));  // as computed above
   // Nothing fits. In each of 4 blocks, each of 16 threads loads 4 lines of a and one of b in each of 64 iterations; c
@@ -242,8 +242,8 @@ TEST(Features, APipelinesSlabsAreAhead) {
   EXPECT_EQ(f.zeroed_bytes > 0, f.mix.atomics > 0);
 }
 
-// If all 64 blocks run at once, the part of b that one row of blocks reads serves all rows. If blocks run one at a
-// time, each row of blocks reads b again.
+// If all 64 blocks run at once, the part of b that one row of blocks reads serves all rows of blocks. If blocks run one
+// at a time, each row of blocks reads b again.
 TEST(Features, BlocksThatRunTogetherShareTheLastCache) {
   const Target target = load_target("sm_80");
   const Traffic traffic(lower("matmul", {{"M", 512}, {"N", 512}, {"K", 128}}, "sm_80",
@@ -252,7 +252,7 @@ TEST(Features, BlocksThatRunTogetherShareTheLastCache) {
                         target);
   const double a = 4.0 * 512 * 128, b = a, c = 4.0 * 512 * 512;
   EXPECT_EQ(traffic.through(1e3, 64), a + b + c);
-  EXPECT_EQ(traffic.through(1e3, 8), a + 8 * b + c);  // a row of blocks at a time
+  EXPECT_EQ(traffic.through(1e3, 8), a + 8 * b + c);  // one row of blocks runs at a time
   EXPECT_EQ(traffic.through(1e3), 8 * a + 8 * b + c);
   EXPECT_EQ(traffic.through(1e8, 1), a + b + c);
 }

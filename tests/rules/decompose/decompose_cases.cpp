@@ -247,7 +247,7 @@ std::vector<Case> index_cases() {
         cases.push_back({"argsort", {i32(shape, 0, 3)}, {{"dim", d}, {"descending", descending}}});
       }
     }
-  for (const Int length : {256, 257, 300, 512, 1009, 5000, 20000})  // one run, two, full ones and shorter ones
+  for (const Int length : {256, 257, 300, 512, 1009, 5000, 20000})  // one run, two runs, full and shorter runs
     for (const bool descending : {false, true}) {
       cases.push_back({"argsort", {f32({2, length})}, {{"descending", descending}}});
       cases.push_back({"argsort", {i32({length, 2}, 0, 9)}, {{"dim", Int{0}}, {"descending", descending}}});
@@ -263,7 +263,7 @@ std::vector<Case> index_cases() {
   for (const bool right : {false, true}) {
     cases.push_back({"searchsorted", {f32({7}), f32({3, 5})}, {{"right", right}}});
     cases.push_back({"searchsorted", {i32({1}, 0, 3), i32({9}, 0, 3)}, {{"right", right}}});
-    for (const Int length : {256, 257, 512, 1000, 1023, 1024})  // by a search from 257 on
+    for (const Int length : {256, 257, 512, 1000, 1023, 1024})  // binary search from 257 on
       cases.push_back({"searchsorted", {i32({length}, 5, 5), i32({3, 5}, 3, 7)}, {{"right", right}}});
   }
   for (const char* op : {"floor_divide", "remainder"})

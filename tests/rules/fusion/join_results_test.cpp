@@ -90,11 +90,11 @@ for a0 in 0..5: # free
 
 TEST(JoinResults, LeaveApartWhatSharesNoRows) {
   for (const char* code : {
-           "x=torch.randn(5,9);x.sum(0),x.sum(1)",                           // rows and columns
+           "x=torch.randn(5,9);x.sum(0),x.sum(1)",                           // sums of columns and of rows
            "x=torch.randn(5,9);x[:,0]*2,x*3",                                // no value is computed once per row
            "x=torch.randn(5,9);torch.exp(x),torch.sin(torch.randn(5,9))",    // no input is read twice
            "x=torch.randn(1,80);x@torch.randn(80,90),x@torch.randn(80,90)",  // x is small compared with two matrices
-           "x=torch.randn(8,8);x@x.T,x*2",                                   // a contraction
+           "x=torch.randn(8,8);x@x.T,x*2",                                   // one is a contraction
            "x=torch.randn(5,9);torch.exp(x),torch.sin(x.T)",                 // different axes
        })
     EXPECT_THAT(kernels(code), SizeIs(2)) << code;

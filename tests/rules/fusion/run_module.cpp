@@ -185,7 +185,7 @@ std::string fused_difference(const ir::torch::Graph& graph, std::uint64_t seed, 
   for (std::size_t o = 0; o < expected.size(); ++o) {
     if (found[o].size() != expected[o].size())
       return fmt::format("output {}: expected {} elements, found {}", o, expected[o].size(), found[o].size());
-    // at least 1, like the inputs: equal numbers may differ by 0 in one result, by 1e-16 in the other
+    // The scale is at least that of the inputs: equal numbers may differ by 0 in one result, by 1e-16 in the other.
     double scale = 1;
     for (const double e : expected[o])
       if (std::isfinite(e)) scale = std::max(scale, std::fabs(e));

@@ -28,7 +28,7 @@ TEST(Proofs, TilesOfKeysAndQueries) {
 
 TEST(Proofs, WholeNumbers) {
   EXPECT_TRUE(implies({less(3, x * 2)}, less(1, x), {{"x", {-9, 9}}}));
-  EXPECT_TRUE(implies({less(x * 2, y * 2 + 1)}, less(x, y + 1), {}));  // without bounds
+  EXPECT_TRUE(implies({less(x * 2, y * 2 + 1)}, less(x, y + 1), {}));  // x and y have no bounds
   EXPECT_TRUE(implies({ir::equal(x, 3)}, less(x % 4, 4), {}));
   EXPECT_TRUE(implies({ir::equal(x, 7)}, ir::equal(x % 4, 3), {}));
   EXPECT_FALSE(implies({}, less(x, 5), {{"x", {0, 5}}}));

@@ -1,4 +1,5 @@
-// Tests that random trails (trails_test.cpp) reach all kinds of tile programs, and that these are raised as their kinds say.
+// Tests that random trails (trails_test.cpp) reach all kinds of tile programs, and that these are raised as the kinds
+// say.
 #include <gtest/gtest.h>
 
 #include <map>

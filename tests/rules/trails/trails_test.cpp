@@ -54,7 +54,7 @@ TEST_P(Trails, EveryScheduleMeansTheSame) { expect_sound(GetParam(), random_case
 TEST_P(TileTrails, EveryScheduleMeansTheSame) { expect_sound(GetParam(), random_tile_case); }
 TEST_P(SharedTileTrails, EveryScheduleMeansTheSame) {
   if (shared_tile_kinds().empty()) GTEST_SKIP() << "no ../shared/tile_programs";
-  expect_sound(GetParam(), random_shared_tile_case, 0.05);  // eight shared programs, about forty other kinds
+  expect_sound(GetParam(), random_shared_tile_case, 0.05);  // the shared programs are eight of about forty kinds
 }
 
 std::string target_name(const ::testing::TestParamInfo<std::string>& info) {
