@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t most_lines = 4;       // of an error stream: the error, and warnings before it
-constexpr std::size_t longest_line = 1200;  // columns; a dozen lines of a terminal
+constexpr std::size_t most_lines = 4;       // lines on the error stream: the error, and warnings before it
+constexpr std::size_t longest_line = 1200;  // bytes in one line; a dozen lines of a terminal
 
 void limit_seconds(int seconds) {
   itimerval timer{};
@@ -28,7 +28,7 @@ void limit_seconds(int seconds) {
   CHECK(setitimer(ITIMER_PROF, &timer, nullptr) == 0);
 }
 
-/// The most memory that was resident since the last call of forget_peak().
+/// Returns the peak resident memory since the last call of forget_peak(), in bytes; 0 if the system does not tell.
 double peak_bytes() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
@@ -39,7 +39,7 @@ void forget_peak() { std::ofstream("/proc/self/clear_refs") << 5; }
 
 bool is_control(char c) { return (static_cast<unsigned char>(c) < 32 && c != '\n' && c != '\t') || c == 127; }
 
-/// What a person would not like of what was said; "" where nothing.
+/// Returns what a user would object to in the exit code and the output of a command; "" if nothing.
 std::string complaint(int code, const std::string& out, const std::string& err) {
   if (code < 0 || code > 2) return fmt::format("exit code {}", code);
   if (code != 0 && err.empty() && out.empty()) return "refused without a word";
@@ -64,7 +64,7 @@ struct Runner {
   fs::path file() const { return folder / seed.name; }
 
   void fail(End end, const std::string& reader, const std::string& what) {
-    if (verdict.end != End::refused) return;  // the first one counts
+    if (verdict.end != End::refused) return;  // only the first failure counts
     std::string text = fmt::format("{}: {}", reader, what).substr(0, 1000);
     std::ranges::replace_if(text, is_control, '?');
     std::ranges::replace(text, '\n', ' ');
@@ -75,7 +75,7 @@ struct Runner {
   std::string replaced(const std::string& word) const {
     if (word == "FILE") return file();
     if (word == "OUT") return folder / "out";
-    if (word == "TEXT") return std::string(bytes.c_str());  // an argument ends at a NUL
+    if (word == "TEXT") return std::string(bytes.c_str());  // an argument ends at the first NUL
     if (word == "COPY" || word == "GOOD") {
       const fs::path other = folder / (word + "." + seed.name);
       write_bytes(other, word == "COPY" ? bytes : kind.seeds.front().bytes);

@@ -1,4 +1,4 @@
-// Exported programs, and the texts of the command line: what becomes a graph.
+// Inputs that become graphs: exported programs, and texts of the command line.
 #include <fmt/format.h>
 
 #include <array>
@@ -21,19 +21,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double most_steps = 2e5;  // of the interpreter: a tenth of a second
+constexpr double most_steps = 2e5;  // steps of the interpreter: a tenth of a second
 
-/// One of the archive's entries, and one of an archive inside it now and then, damaged; the zip itself is whole.
+/// Damages one entry of the archive, or an entry of an archive inside that entry. The zip itself stays whole.
 void damage_entry(tests::Entries& entries, const std::string& other, Rng& rng, const fs::path& folder) {
   auto& [name, bytes] = entries[rng.below(entries.size())];
   if (rng.below(20) == 0) name = mutate(name, other.substr(0, 100), rng);
-  if (name.find('\0') != std::string::npos || name.empty()) name = "x";  // libzip takes no such name
+  if (name.find('\0') != std::string::npos || name.empty()) name = "x";  // libzip refuses such names
   if (name.ends_with(".pt") && rng.below(4) != 0 && !bytes.empty()) {
     const fs::path nested = folder / "nested.zip";
     tests::write(nested, bytes);
     tests::Entries inside = tests::unpack(nested);
     if (!inside.empty()) {
-      auto& inner = inside[rng.below(3) == 0 ? rng.below(inside.size()) : 0];  // the pickle stands first
+      auto& inner = inside[rng.below(3) == 0 ? rng.below(inside.size()) : 0];  // the pickle is the first entry
       inner.second = mutate(inner.second, other, rng);
       tests::pack(nested, inside);
       bytes = read_bytes(nested);
@@ -122,7 +122,8 @@ void add_trails(std::vector<Seed>& seeds) {
         {"knobs.restrict", restriction, {{with_sizes({"space", "--probes", "3", "--json", "--restrict", "TEXT"})}}});
 }
 
-/// Damaged weights overflow in f32 where the reference, in double, does not: that is no fault.
+/// Returns false if a weight is NaN, huge or tiny. Such damaged weights overflow in f32 where the reference, in double,
+/// does not; that difference is not a fault.
 bool is_moderate(const ir::torch::Graph& graph) {
   for (const ir::torch::Node& node : graph.nodes) {
     if (node.kind != ir::torch::Node::Kind::parameter) continue;
@@ -158,7 +159,7 @@ Kind exported_programs() {
   Kind kind{"pt2", {}, damage_archive};
   for (const fs::path& file : tests::fixtures()) {
     const std::string name = file.filename();
-    if (name.starts_with("llama")) continue;  // large, and made as the others are
+    if (name.starts_with("llama")) continue;  // large, and exported in the same way as the others
     kind.seeds.push_back({"program.pt2", read_bytes(file), graph_commands("--pt2"), [](const fs::path& damaged) {
                             return check_graph({damaged, ""});
                           }});

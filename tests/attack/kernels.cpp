@@ -1,4 +1,4 @@
-// Loop IR files, and the YAML that names kernels and models.
+// Loop IR files, and YAML files that name kernels and models.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,13 +18,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double max_kernel_steps = 1e5;  // of the interpreter: some hundredths of a second
+constexpr double max_kernel_steps = 1e5;  // steps of the interpreter: some hundredths of a second
 
 std::string damage_text(const Seed& seed, const std::string& other, Rng& rng, const fs::path&) {
   return mutate(seed.bytes, other, rng);
 }
 
-/// Sizes that nothing divides, and that kernels with a constant of their sum agree with where they are alone.
+/// Returns sizes that no tile divides. They suit kernels with a constant reduction extent, too, if they have one symbol.
 ir::Symbols small_sizes(const std::vector<std::string>& names) {
   constexpr std::array<std::int64_t, 5> sizes = {5, 19, 7, 11, 3};
   ir::Symbols symbols;
@@ -38,7 +38,8 @@ double steps_of(const ir::Program& program) {
   return steps;
 }
 
-/// What a kernel does not write is nobody's: schedules that add to an output clear all of it.
+/// Sets output elements in `found` that the loop does not write to their expected values. The values of such elements
+/// are undefined: schedules that add to an output clear all of it.
 void forget_unwritten(const ir::Program& loop, ir::Memory before, const ir::Memory& expected, ir::Memory& found) {
   constexpr double mark = 1.25;
   for (const ir::Buffer& buffer : loop.buffers)
@@ -52,7 +53,8 @@ void forget_unwritten(const ir::Program& loop, ir::Memory before, const ir::Memo
   }
 }
 
-/// A kernel that is accepted reads back as it was printed, runs, and computes the same once it is scheduled.
+/// Checks that an accepted kernel parses back from its print, runs, and computes the same values after it was
+/// scheduled. Returns what is wrong, or "".
 std::string check_kernel(const fs::path& file, const Target& target) {
   const ir::Program loop = engine::parse_kernel(read_bytes(file), {}, file.string());
   if (ir::parse(ir::print(loop)) != loop) return "its print reads as another program";
@@ -101,7 +103,7 @@ Kind loop_kernels() {
     try {
       const ir::Program bound = ir::parse(kernel.text, small_sizes(kernel.symbols));
       if (ir::verify(bound).empty()) add(ir::print(bound), {});
-    } catch (const Error&) {  // one with constants that want other sizes
+    } catch (const Error&) {  // a kernel whose constants need other sizes
     }
     if (!sizes.empty() && kind.seeds.size() % 4 == 0) add(kernel.text, sizes);
   }

@@ -1,4 +1,4 @@
-// Damages files of every kind that deplo reads, and looks at what deplo does with them: `attack_inputs --help`.
+// Damages files of every kind that deplo reads, and checks what deplo does with them: see `attack_inputs --help`.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -20,7 +20,7 @@
 #include "attack/kinds.h"
 
 #ifdef __SANITIZE_ADDRESS__
-// What asks for too much memory gets none, as without a sanitizer.
+// Requests for too much memory fail, as they do without a sanitizer.
 extern "C" __attribute__((visibility("default"))) const char* __asan_default_options() {
   return "allocator_may_return_null=1:detect_leaks=0:max_allocation_size_mb=8192";
 }
@@ -106,16 +106,16 @@ T* share() {
   return new (memory) T;
 }
 
-/// What a job and its children share, so that it outlives a child.
+/// State that a job shares with its child processes, so that the state outlives a child.
 struct Shared {
   struct Row {
     std::array<std::uint64_t, end_names.size()> ends{};
     double seconds = 0, bytes = 0;
   };
-  std::uint64_t number = 0;        // of the case that is tried
-  bool done = false;               // nothing is left to do
-  std::array<char, 300> reader{};  // what it is tried with
-  std::array<Row, 8> rows{};       // by kind
+  std::uint64_t number = 0;        // number of the current case
+  bool done = false;               // no case is left
+  std::array<char, 300> reader{};  // name of the reader that runs
+  std::array<Row, 8> rows{};       // one row per kind
 };
 
 class Job {
@@ -135,7 +135,7 @@ class Job {
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
-  /// Starts a child, or looks after the one that runs. False: all is done.
+  /// Starts a child, or checks on the one that runs. Returns false if all cases are done.
   bool look() {
     if (child_ == 0) {
       if (shared_->done) return false;
@@ -144,7 +144,8 @@ class Job {
     }
     int status = 0;
     if (waitpid(child_, &status, WNOHANG) == 0) {
-      // Asleep for what no CPU time is spent on: a lock, a pipe.
+      // A child that waits for a lock or a pipe uses no CPU time, so its own limit does not end it: kill it after a
+      // while.
       if (seen_ != shared_->number) {
         seen_ = shared_->number;
         changed_ = Clock::now();
@@ -162,7 +163,7 @@ class Job {
   const Kind& kind_of(std::uint64_t number) const { return kinds_[number % kinds_.size()]; }
 
  private:
-  static constexpr int cases_of_a_child = 200;  // then a new one, so that nothing piles up
+  static constexpr int cases_of_a_child = 200;  // then a new child starts, so that nothing piles up
 
   void start() {
     fs::remove_all(folder_);
@@ -205,12 +206,13 @@ class Job {
     const Seed& seed;
     std::string bytes;
     Rng rng;             // chooses the readers
-    bool sound = false;  // it is not damaged: all read it
+    bool sound = false;  // the bytes are not damaged, so all readers run
   };
   Damaged damaged(std::uint64_t number) const {
     const Kind& kind = kind_of(number);
     Rng rng(Rng(options_.seed * 31 + checksum_of(kind.name)).next() + number / kinds_.size());
-    if (const std::uint64_t first = number / kinds_.size(); first < kind.seeds.size())  // these are to be accepted
+    // The first cases are the seeds, which must be accepted.
+    if (const std::uint64_t first = number / kinds_.size(); first < kind.seeds.size())
       return {kind.seeds[first], kind.seeds[first].bytes, rng, true};
     const Seed& seed = kind.seeds[rng.below(kind.seeds.size())];
     const Seed& other = kind.seeds[rng.below(kind.seeds.size())];
@@ -245,7 +247,7 @@ class Job {
     count(verdict.end, verdict.text, file);
   }
 
-  // Of --case and --file: what each reader says is shown.
+  // Runs the case of --case or --file, and prints the output of each reader.
   void try_one();
 
   void count(End end, const std::string& text, const Damaged& file) {
@@ -261,7 +263,7 @@ class Job {
     [[maybe_unused]] const auto written = write(report_ < 0 ? STDOUT_FILENO : report_, line.data(), line.size());
   }
 
-  /// The child died of its case, or of something between two.
+  /// Reports that the child died, during its case or between two cases.
   void bury(int status) {
     const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     std::string said = streams_.err();
@@ -279,7 +281,7 @@ class Job {
   const std::vector<Kind>& kinds_;
   fs::path folder_;
   Clock::time_point end_;
-  std::atomic<std::uint64_t>& next_;  // of all jobs
+  std::atomic<std::uint64_t>& next_;  // number of the next case; shared by all jobs
   Streams streams_;
   Shared* shared_;
   pid_t child_ = 0;
@@ -298,7 +300,7 @@ void Job::try_one() {
   }
   Damaged file = options_.file.empty() ? damaged(shared_->number) : Damaged{*seed, read_bytes(options_.file), Rng(0)};
   say(fmt::format("{} bytes of {}\n", file.bytes.size(), file.seed.name));
-  // One reader after the other, so that each one's words can be shown.
+  // Run one reader at a time, so that its output can be printed.
   for (std::size_t i = 0; i <= file.seed.commands.size(); ++i) {
     Seed one{file.seed.name, "", {}, {}};
     if (i < file.seed.commands.size())
@@ -333,7 +335,7 @@ std::vector<Kind> all_kinds(const std::string& only) {
   return kinds;
 }
 
-/// True where nothing was found.
+/// Prints how the cases of each kind ended. Returns true if nothing was found.
 bool print_table(const std::vector<Kind>& kinds, const std::vector<std::unique_ptr<Job>>& jobs) {
   std::string text = fmt::format("{:9}{:>9}", "kind", "tried");
   for (const std::string_view name : end_names) text += fmt::format("{:>9}", name);

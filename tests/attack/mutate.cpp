@@ -21,7 +21,7 @@ Span span(const std::string& text, std::size_t most, Rng& rng) {
   return {at, rng.below(std::min(text.size() - at, most) + 1)};
 }
 
-/// The run of such characters at or behind a random place; empty where there is none.
+/// Returns the run of `characters` at or after a random position; empty if there is none.
 Span run_of(const std::string& text, std::string_view characters, Rng& rng) {
   const std::size_t found = text.find_first_of(characters, rng.below(text.size() + 1));
   if (found == std::string::npos) return {};
@@ -50,7 +50,7 @@ void change_span(std::string& text, Rng& rng) {
     case 1:
       replace(text, {from.at, 0}, piece);
       break;
-    case 2:  // moved
+    case 2:  // move the span
       replace(text, from, "");
       replace(text, {rng.below(text.size() + 1), 0}, piece);
       break;
@@ -77,7 +77,8 @@ void change_word(std::string& text, const std::string& other, Rng& rng) {
   replace(text, to, rng.below(3) == 0 ? std::to_string(rng.below(70)) : source.substr(from.at, from.length));
 }
 
-/// By one that begins alike: a name by a name, a number by a number. What stays well-formed gets further.
+/// Replaces a word by one that begins alike: a name by a name, a number by a number. Text that stays well-formed gets
+/// further into deplo.
 void change_alike(std::string& text, const std::string& other, Rng& rng) {
   const Span to = run_of(text, letters, rng);
   if (to.length == 0) return;
@@ -169,7 +170,7 @@ void edit(std::string& text, const std::string& other, Rng& rng) {
 }  // namespace
 
 std::string mutate(std::string bytes, const std::string& other, Rng& rng) {
-  // One edit is what most readers take; more of them together reach what one does not.
+  // One edit is enough to test most readers. Several edits at once reach code that a single edit does not.
   for (std::uint64_t edits = rng.below(2) == 0 ? 1 : 1 + rng.below(3); edits > 0; --edits) edit(bytes, other, rng);
   return bytes;
 }

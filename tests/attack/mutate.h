@@ -6,14 +6,14 @@
 
 namespace deplo::attack {
 
-/// One to three edits: bits and bytes changed, spans cut, doubled, moved or repeated, the end cut off, a piece of
-/// `other` put in, numbers and words replaced by hostile ones, lines doubled or dropped, brackets nested deeply, bytes
-/// that are no text. At most 4 MiB where `bytes` is less than that.
+/// Makes one to three edits: changes bits and bytes; cuts, doubles, moves or repeats spans; cuts off the end; inserts a
+/// piece of `other`; replaces numbers and words by hostile ones; doubles or drops lines; nests brackets deeply; inserts
+/// bytes that are not text. The result has at most 4 MiB if `bytes` has less than that.
 std::string mutate(std::string bytes, const std::string& other, Rng&);
 
-/// A number that code is prone to get wrong, as text: around powers of two, beyond int64 and double, none at all.
+/// Returns a number that code is prone to get wrong, as text: near powers of two, beyond int64 or double, or no number.
 std::string hostile_number(Rng&);
-/// A text that code is prone to get wrong: empty, long, no UTF-8, with control characters, escapes of terminals.
+/// Returns a text that code is prone to get wrong: empty, long, not UTF-8, with control characters or terminal escapes.
 std::string hostile_text(Rng&);
 
 }  // namespace deplo::attack

@@ -1,4 +1,4 @@
-// PTX, as NVRTC makes it of emitted kernels: through the parser and on the PTX machine.
+// PTX that NVRTC makes from emitted kernels, through the parser and on the PTX machine.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ Seed seed_of(const Subject& subject) {
   const ir::Program kernel = rules::materialize(lowering.program(), target);
   const ir::KernelSource source = ir::emit(kernel, target);
   const std::string text = measure::cuda::compile_ptx(source, subject.target, {.lines = true}).value();
-  // What is wrong with a damaged kernel the machine says as an Error.
+  // If the machine finds a fault in a damaged kernel, it throws Error.
   const auto check = [source, buffers = kernel.buffers](const fs::path& file) {
     const measure::ptx::Kernel damaged(read_bytes(file), source, buffers);
     const measure::HostArrays arrays(buffers);

@@ -1,4 +1,4 @@
-// Recorded spaces in every format and packing, lines of baselines, and what `deplo compare` writes.
+// Recorded spaces in every format and compression, lines of baselines, and the output of `deplo compare`.
 #include "search/records/formats/read.h"
 
 #include <fmt/format.h>
@@ -61,7 +61,7 @@ std::string zip(const std::string& name, const std::string& bytes, const fs::pat
   return packed;
 }
 
-/// Before it is packed; now and then behind that.
+/// Damages the text before it is compressed, and sometimes the compressed bytes as well.
 std::string damage_recorded(const Seed& seed, const std::string& other, Rng& rng, const fs::path& folder) {
   std::string bytes = mutate(seed.bytes, other, rng);
   if (seed.name.ends_with(".gz")) bytes = gzip(bytes, folder);
@@ -71,7 +71,7 @@ std::string damage_recorded(const Seed& seed, const std::string& other, Rng& rng
              : bytes;
 }
 
-/// Whatever is read can be written in every format, and is as much when it is read again.
+/// Checks that a file that can be read can be written in every format, and reads back with as many records and knobs.
 std::string check_records(const fs::path& file) {
   const search::Records records = search::read_records(file);
   for (const search::Format format : {search::Format::kernel_tuner, search::Format::t4, search::Format::table}) {
@@ -102,7 +102,7 @@ std::string comparison() {
   return text;
 }
 
-/// Of torch_suite.py: a time, and a failure.
+/// Returns lines as torch_suite.py writes them: one with a time, one with a failure.
 std::string baselines() {
   const auto line = [](const char* variant, const char* rest) {
     return fmt::format(
@@ -141,7 +141,7 @@ Kind recorded_spaces() {
       kind.seeds.push_back({std::string("space") + extension + packing, text, readers, check_records});
     kind.seeds.push_back({std::string("objective") + extension, other, readers, check_records});
   }
-  for (int twice = 0; twice < 2; ++twice) {  // as often as the others are
+  for (int twice = 0; twice < 2; ++twice) {  // twice, to be about as frequent as the other seeds
     kind.seeds.push_back({"baselines.jsonl", baselines(), {{{"db", "import", "FILE", "--store", "OUT"}}}});
     kind.seeds.push_back({"comparison.json", comparison(), {{{"report", "FILE", "-o", "OUT"}}}});
   }

@@ -1,4 +1,4 @@
-// Stores: damaged pages, and sound databases that say what cannot be.
+// Stores: databases with damaged pages, and sound databases with impossible contents.
 #include <fmt/format.h>
 
 #include <array>
@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* graph = "torch.randn(33, 61) @ torch.randn(61, 47)";
 
-/// A store of two kernels on two devices, one of them ours with a schedule that can be replayed, with failures,
-/// a baseline, ceilings, and a trial in flight. The same bytes every time.
+/// Returns a store of two kernels on two devices, with failures, a baseline, ceilings, and a trial in flight. One of
+/// the kernels is deplo's own, with a schedule that can be replayed. The bytes are the same every time.
 std::string small_store() {
   const measure::TemporaryFolder folder;
   const std::string file = folder.file("small.db");
@@ -59,12 +59,12 @@ std::string small_store() {
     for (const char* column :
          {"trial SET created", "run SET started", "running SET created", "ceiling SET created", "baseline SET created"})
       database.execute(fmt::format("UPDATE {} = '2024-06-11T10:00:00.000Z'", column));
-    database.execute("PRAGMA journal_mode = DELETE");  // all of it in the one file
+    database.execute("PRAGMA journal_mode = DELETE");  // everything in one file
   }
   return read_bytes(file);
 }
 
-/// A value of any column, as SQL.
+/// Returns a value for any column, as SQL.
 std::string hostile_value(Rng& rng) {
   switch (rng.below(6)) {
     case 0:
@@ -112,7 +112,7 @@ std::string hostile_value(Rng& rng) {
   }
 }
 
-/// Names of tables, and of the columns of one.
+/// Returns the first column of a query: names of tables, or of the columns of a table.
 std::vector<std::string> names(measure::sqlite::Database& database, const std::string& sql) {
   std::vector<std::string> found;
   measure::sqlite::Statement rows(database, sql);
@@ -153,7 +153,7 @@ std::string tampering(measure::sqlite::Database& database, Rng& rng) {
       return "PRAGMA application_id = 7";
     case 9:
       return fmt::format("DELETE FROM \"{}\"{}", table, some);
-    case 10:  // types and constraints no longer hold
+    case 10:  // the types of the table's columns are no longer enforced
       return fmt::format("UPDATE sqlite_schema SET sql = replace(sql, ' STRICT', '') WHERE name = '{}'", table);
     case 11:
       return fmt::format("UPDATE sqlite_schema SET sql = replace(sql, '{}', '{}')", column, another);
@@ -167,21 +167,21 @@ std::string tampering(measure::sqlite::Database& database, Rng& rng) {
   }
 }
 
-/// A sound database with odd contents, in two of three cases; else damaged bytes.
+/// Damages a store: in two of three cases, a sound database with odd contents; else, damaged bytes.
 std::string damage_store(const Seed& seed, const std::string& other, Rng& rng, const fs::path& folder) {
   if (rng.below(3) == 0) return mutate(seed.bytes, other, rng);
   const fs::path file = folder / "damaged.db";
   write_bytes(file, seed.bytes);
   {
     measure::sqlite::Database database(file);
-    // Of a table that became a view without an end a sort would fill the disk.
+    // A table may have become a view without an end; sorting it would fill the disk.
     database.limit_statements(std::chrono::milliseconds(500));
     for (const char* setting : {"synchronous = OFF", "ignore_check_constraints = ON", "writable_schema = ON"})
       database.try_execute(fmt::format("PRAGMA {}", setting));
     for (std::uint64_t edits = 1 + rng.below(4); edits > 0; --edits) {
       try {
         database.try_execute(tampering(database, rng));
-      } catch (const Error&) {  // what was done before left no schema to read
+      } catch (const Error&) {  // an earlier edit left no readable schema
         break;
       }
     }
@@ -229,7 +229,7 @@ std::vector<Command> store_commands() {
 Kind stores() {
   Kind kind{"store", {}, damage_store, true};
   const std::string small = small_store();
-  for (int thrice = 0; thrice < 3; ++thrice)  // more often than those that need to be migrated
+  for (int thrice = 0; thrice < 3; ++thrice)  // more often than the stores below, which need to be migrated
     kind.seeds.push_back({"store.db", small, store_commands()});
   for (const char* name : {"store_v1.sqlite", "store_v2.sqlite", "store_v3.sqlite", "store_v4.sqlite",
                            "store_v5.sqlite", "store_v6.sqlite"})

@@ -19,14 +19,15 @@ std::string damage_program(const Seed& seed, const std::string& other, Rng& rng,
   return mutate(seed.bytes, other, rng);
 }
 
-/// The launch of an entry on arrays of a few thousand elements, for the interpreter and for rules::raise.
+/// The launches of an entry, for the interpreter and for rules::raise, on arrays of a few thousand elements.
 struct Launches {
   tiles::Launch launch{.grid = {2, 1, 1}, .seed = 1, .idle = 1000, .steps = 2000, .memory = 64 << 20};
-  rules::TileLaunch raised;  // of one block, whose tiles are then all that there are
+  rules::TileLaunch raised;  // a launch of one block, whose tiles are then the only ones
   std::vector<tiles::Array> arrays = {};
 };
 
-/// Numbers are small extents; those behind a pointer, as many as extents and strides may be, are what the array has.
+/// Scalar arguments are small extents. If the number of scalars after a pointer fits extents and strides, they describe
+/// the array of that pointer.
 Launches launches_of(const tiles::Entry& entry) {
   constexpr std::int64_t extent = 8, most = 4096;
   Launches all{.raised = {.entry = entry.name, .arguments = {}}};
@@ -58,15 +59,15 @@ Launches launches_of(const tiles::Entry& entry) {
   return all;
 }
 
-/// What a program may refuse.
+/// Calls `what`, and ignores an Error from it.
 void attempt(const std::function<void()>& what) {
   try {
     what();
-  } catch (const Error&) {  // what it computes is its own
+  } catch (const Error&) {  // a refusal is no fault
   }
 }
 
-/// A program that is accepted reads back as it was printed, runs, and is compiled.
+/// Checks that an accepted program parses back from its print, compiles and runs. Returns what is wrong, or "".
 std::string check_program(const fs::path& file) {
   const tiles::Program program = tiles::read_program(read_bytes(file), file.string());
   const std::string text = tiles::print(program);
