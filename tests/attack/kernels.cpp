@@ -24,7 +24,7 @@ std::string damage_text(const Seed& seed, const std::string& other, Rng& rng, co
   return mutate(seed.bytes, other, rng);
 }
 
-/// Returns sizes that no tile divides. They suit kernels with a constant reduction extent, too, if they have one symbol.
+/// Returns sizes that no tile divides. They also suit kernels with one symbol and a constant reduction extent.
 ir::Symbols small_sizes(const std::vector<std::string>& names) {
   constexpr std::array<std::int64_t, 5> sizes = {5, 19, 7, 11, 3};
   ir::Symbols symbols;

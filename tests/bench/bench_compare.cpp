@@ -1,4 +1,4 @@
-// What replaying costs beside the strategy's own work.
+// The cost of a replay, without the strategy's own work.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -8,7 +8,8 @@
 namespace deplo::search {
 namespace {
 
-// 8^4 x 4^4 configurations of 8 knobs, as many as the largest recorded space we have.
+// 8 knobs: two with 2 values, six with 4. A fifth of 2^18 draws is left out, so that there are about as many records as
+// in the largest recorded space we have.
 const TableSpace& space() {
   static const TableSpace made = [] {
     RecordsBuilder builder("bench");
@@ -53,7 +54,7 @@ void descent(benchmark::State& state) {
 }
 BENCHMARK(descent);
 
-/// Asks for what it was given; told, it does nothing.
+/// Asks for the given candidates in order, and ignores their outcomes.
 class Listed final : public Searcher {
  public:
   explicit Listed(const std::vector<Candidate>& all) : all_(all) {}

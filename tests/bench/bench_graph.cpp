@@ -1,4 +1,4 @@
-// From a model or an expression to fused Loop IR: a whole transformer block.
+// From a model or an expression to fused Loop IR, for a whole transformer block.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -59,7 +59,7 @@ BENCHMARK_CAPTURE(model_to_loop, tinyllama, "tinyllama-1.1b")->Unit(benchmark::k
 BENCHMARK_CAPTURE(model_to_loop, qwen25, "qwen2.5-7b")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(model_to_loop, qwen3, "qwen3-embedding-0.6b")->Unit(benchmark::kMillisecond);
 
-// Where it goes.
+// The time of each stage: decompose, compose, fuse.
 void stages(benchmark::State& state) {
   const auto graph = ir::torch::build_block(ir::torch::load_model("qwen2.5-7b"), 0, 512);
   const auto decomposed = rules::decompose(graph);
@@ -74,7 +74,7 @@ void stages(benchmark::State& state) {
 }
 BENCHMARK(stages)->DenseRange(0, 2)->Unit(benchmark::kMicrosecond);
 
-// Both keys of the block's slowest kernel.
+// The time of both structural keys of the block's slowest kernel.
 void keys(benchmark::State& state) {
   const ir::Module module = rules::fuse(
       rules::compose(rules::decompose(ir::torch::build_block(ir::torch::load_model("qwen2.5-7b"), 0, 512))));

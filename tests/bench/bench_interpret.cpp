@@ -1,4 +1,4 @@
-// What it costs to prove a schedule right: Kernel IR under the sanitizer.
+// The cost of checking a schedule: Kernel IR under the sanitizer.
 #include <benchmark/benchmark.h>
 
 #include "core/rng.h"
@@ -23,7 +23,7 @@ ir::Memory random_memory(const ir::Program& program) {
   return memory;
 }
 
-// The 64 x 64 x 64 matmul, staged and register-tiled: the tile's size and each thread's part of it.
+// Returns the 64 x 64 x 64 matmul, staged and register-tiled. `fm` is the size of a thread's tile along both axes.
 ir::Program tiled_matmul(const char* fm, const Target& target) {
   const ir::Program loop = engine::load_kernel("matmul", {{"M", 64}, {"N", 64}, {"K", 64}}, "bench");
   rules::Lowering lowering(loop, target);
@@ -54,7 +54,7 @@ BENCHMARK_CAPTURE(sanitize_matmul, fm_1, "1")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(sanitize_matmul, fm_4, "4")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(sanitize_matmul, fm_8, "8")->Unit(benchmark::kMillisecond);
 
-// The same in Loop IR: the reference that it is compared with.
+// The same matmul in Loop IR: the reference that schedules are compared with.
 void interpret_loop(benchmark::State& state) {
   const ir::Program loop = engine::load_kernel("matmul", {{"M", 64}, {"N", 64}, {"K", 64}}, "bench");
   const ir::Memory memory = random_memory(loop);
@@ -66,7 +66,7 @@ void interpret_loop(benchmark::State& state) {
 }
 BENCHMARK(interpret_loop)->Unit(benchmark::kMillisecond);
 
-// The same in exact arithmetic (docs/proofs.md): at most three times as long as in numbers.
+// The same matmul in exact arithmetic (docs/proofs.md), which takes at most three times as long as in doubles.
 void prove_matmul(benchmark::State& state) {
   const ir::Program loop = engine::load_kernel("matmul", {{"M", 64}, {"N", 64}, {"K", 64}}, "bench");
   const Target target = load_target("sm_90");

@@ -1,4 +1,4 @@
-// What a candidate costs before it is built: lowering from Loop IR to source text, and the searcher's own work.
+// The cost of a candidate before it is built: lowering from Loop IR to source text, and the searcher's own work.
 #include <benchmark/benchmark.h>
 
 #include "core/rng.h"
@@ -15,7 +15,7 @@ using namespace deplo;
 
 ir::Program linear() { return engine::load_kernel("matmul", {{"M", 512}, {"N", 3584}, {"K", 3584}}, "bench"); }
 
-// Linear(3584, 3584) at M = 512, options[0] all the way, from Loop IR to CUDA text.
+// Linear(3584, 3584) at M = 512, with options[0] at every fork, from Loop IR to CUDA text.
 void lower_to_cuda(benchmark::State& state) {
   const ir::Program loop = linear();
   const Target target = load_target("sm_90");
@@ -26,7 +26,7 @@ void lower_to_cuda(benchmark::State& state) {
 }
 BENCHMARK(lower_to_cuda)->Unit(benchmark::kMicrosecond);
 
-// The same over random schedules: what a search pays on average.
+// The same over random schedules: the average cost in a search.
 void lower_random(benchmark::State& state) {
   const ir::Program loop = linear();
   const Target target = load_target("sm_90");
@@ -39,7 +39,8 @@ void lower_random(benchmark::State& state) {
 }
 BENCHMARK(lower_random)->Unit(benchmark::kMicrosecond);
 
-// What a model knows of a candidate before it is built, over 64 random schedules: state.range(0) is the target.
+// The features of a candidate, which are known before it is built, over 64 random schedules. state.range(0) chooses the
+// target.
 void features(benchmark::State& state) {
   const Target target = load_target(state.range(0) == 0 ? "opencl-cpu" : "sm_90");
   const ir::Program loop = linear();
@@ -55,7 +56,7 @@ void features(benchmark::State& state) {
 }
 BENCHMARK(features)->Arg(0)->Arg(1)->Unit(benchmark::kMicrosecond);
 
-// One descent and tell on the kernel's space; the rules run inside, once per new position.
+// One ask and one tell on the kernel's space. The rules run inside, once per new position.
 void ask_and_tell(benchmark::State& state) {
   const engine::KernelSpace space(linear(), load_target("sm_90"));
   auto searcher = search::make_searcher("mcts", space, {.parameters = {{"share", "0"}, {"c", "0.5"}}});

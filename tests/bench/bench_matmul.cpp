@@ -1,6 +1,6 @@
-// Our best matmul schedule against Eigen and oneDNN, alternately in one run, with the same threads.
+// Our best matmul schedule against Eigen and oneDNN, alternately in one run, with the same number of threads.
 //   bench_matmul [--schedule="trail"] [--trials=N] [--search=NAME] [Google Benchmark's flags]
-// `--benchmark_filter=tinyllama` has the matmuls of a TinyLlama block, and their geometric mean at the end.
+// `--benchmark_filter=tinyllama` runs the matmuls of a TinyLlama block, and prints their geometric mean at the end.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ using namespace deplo;
 using bench::time_warm;
 
 bench::SearchFlags flags;
-std::vector<double> vs_onednn;  // of the shapes run
+std::vector<double> vs_onednn;  // one entry per shape that was run
 
 measure::HostMemory in_large_pages(const std::vector<float>& values) {
   measure::HostMemory memory = measure::allocate_host_memory(values.size() * sizeof(float));
@@ -32,7 +32,7 @@ measure::HostMemory in_large_pages(const std::vector<float>& values) {
 float* floats(const measure::HostMemory& memory) { return static_cast<float*>(memory.get()); }
 
 struct Times {
-  std::vector<double> ours, eigen, onednn, to_eigen, to_onednn;  // seconds; ratios of the same iteration
+  std::vector<double> ours, eigen, onednn, to_eigen, to_onednn;  // seconds; the last two are ratios within an iteration
 };
 
 void report(benchmark::State& state, const Times& times, double work) {
@@ -54,7 +54,7 @@ void matmul(benchmark::State& state) {
   const auto c = in_large_pages(std::vector<float>(static_cast<std::size_t>(m * n)));
   Times times;
   for (auto _ : state) {
-    // By the host's clock, as the libraries: our time holds the enqueueing too.
+    // The host's clock, as for the libraries: our time includes the enqueueing.
     times.ours.push_back(time_warm([&] { ours.launch(); }));
     times.eigen.push_back(time_warm([&] { bench::eigen_matmul(floats(a), floats(b), floats(c), m, n, k); }));
     times.onednn.push_back(time_warm([&] { bench::onednn_matmul(floats(a), floats(b), floats(c), m, n, k); }));
@@ -74,7 +74,8 @@ void add(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t k
       ->Iterations(60);
 }
 
-// M, N, K of a TinyLlama-1.1B block (facts/kernel_suite_84.tsv): q and o, k and v, gate and up, down.
+// Adds two other shapes, then M, N, K of a TinyLlama-1.1B block (facts/kernel_suite_84.tsv): q and o, k and v, gate and
+// up, down.
 void add_all() {
   add("matmul", 32, 2048, 2048);
   add("matmul", 512, 512, 3584);
@@ -86,7 +87,8 @@ void add_all() {
   }
 }
 
-// libgomp reads its environment before main: its threads must not spin on the cores while ours run.
+// Restarts the program with OMP_WAIT_POLICY=passive, since libgomp reads its environment before main. The threads of
+// libgomp must not spin on the cores while ours run.
 void sleep_between_regions(char** argv) {
   if (std::getenv("OMP_WAIT_POLICY") != nullptr) return;
   setenv("OMP_WAIT_POLICY", "passive", 1);

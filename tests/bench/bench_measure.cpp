@@ -1,5 +1,5 @@
-// What the framework costs per candidate beside building and running it: a simulated device takes no time of its own.
-// The target is 2 ms. A matmul for sm_90 by random schedules, each a new one.
+// The cost of a candidate in the framework, without building and running it: a simulated device takes no time of its
+// own. The target is 2 ms. Each candidate is a new random schedule of a matmul for sm_90.
 #include <benchmark/benchmark.h>
 
 #include <filesystem>
@@ -34,12 +34,12 @@ ir::Program matmul() {
       "    c[a0, a1] = acc0\n");
 }
 
-/// 50 to 500 µs, by the source.
+/// Returns a time from 50 to 500 µs that depends on the source text.
 double model_us(const measure::KernelCode& candidate) {
   return 50 * (1 + static_cast<double>(std::hash<std::string>()(candidate.source.text) % 10));
 }
 
-/// A tuning as far as it is the framework's: a space, a problem, a device, a store.
+/// The framework's part of a tuning: a space, a problem, a device, a store.
 class Tuning {
  public:
   Tuning() {
@@ -50,7 +50,7 @@ class Tuning {
     trial_.status = Status::ok;
     trial_.timing.median_us = 1;
     trial_.protocol = protocol_.text();
-    screen(generate());  // the reference and the device's answers are computed once for all candidates
+    screen(generate());  // computes the reference and the device's outputs, once for all candidates
   }
   ~Tuning() {
     store_.reset();
@@ -59,7 +59,7 @@ class Tuning {
   Tuning(const Tuning&) = delete;
   Tuning& operator=(const Tuning&) = delete;
 
-  /// A random walk through the rules and the text that comes of it.
+  /// Takes a random walk through the rules, and returns the kernel with its source text.
   measure::KernelCode generate() {
     rules::Lowering lowering(loop_, target_);
     Rng rng(seed_++);
@@ -71,12 +71,12 @@ class Tuning {
     return candidate;
   }
 
-  /// The protocol, with the checks.
+  /// Runs the measuring protocol, with the checks of outputs.
   void screen(const measure::KernelCode& candidate) {
     const auto built = device_.build(candidate);
     const auto grid = measure::grid_of(candidate.source, device_.info());
     const auto timing = measure::screen(*built.value(), grid, problem_, protocol_, best_us_);
-    if (!timing.ok()) return;  // slow: given up on before it could be checked
+    if (!timing.ok()) return;  // too slow: abandoned before it could be checked
     best_us_ = std::min(best_us_, timing.value().median_us);
     trial_.timing.samples = timing.value().samples;
   }

@@ -1,4 +1,4 @@
-// How fast the PTX machine is: instructions of threads a second, on one core.
+// The speed of the PTX machine: instructions of threads per second, on one core.
 #include <benchmark/benchmark.h>
 
 #include "engine/loop/kernel.h"
@@ -11,7 +11,7 @@ namespace {
 
 using namespace deplo;
 
-// The heuristic's schedule of a matmul of 256 x 256 x 256.
+// A matmul of 256 x 256 x 256 with the heuristic's schedule.
 void matmul(benchmark::State& state, const char* architecture, ir::DType dtype) {
   if (!measure::cuda::Nvrtc::available()) return state.SkipWithError("no NVRTC");
   ir::Program loop = engine::load_kernel("matmul", {{"M", 256}, {"N", 256}, {"K", 256}}, "bench");

@@ -1,7 +1,6 @@
-// Kernels that move more than they compute, against a copy of a large array by the same threads, alternately in one
-// run.
+// Memory-bound kernels against a copy of a large array by as many threads, alternately in one run.
 //   bench_rows [--schedule="trail"] [--trials=N] [--search=NAME] [Google Benchmark's flags]
-// Bytes are the compulsory ones: each buffer once. The copy reads and writes 64 MiB, far more than the caches hold.
+// Only compulsory bytes count: each buffer once. The copy reads and writes 64 MiB, far more than the caches hold.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
@@ -71,7 +70,7 @@ void add(const std::string& name, const ir::Symbols& symbols) {
 
 int main(int argc, char** argv) {
   flags = bench::take_search_flags(argc, argv);
-  // 74 to 128 MiB each, beyond the caches.
+  // The buffers of each kernel take 74 to 128 MiB, more than the caches hold.
   add("softmax", {{"M", 16384}, {"N", 1024}});
   add("rmsnorm", {{"M", 8192}, {"D", 2048}});
   add("gelu", {{"M", 512}, {"N", 18944}});

@@ -1,4 +1,4 @@
-// What a searcher costs per trial (ask + tell) beside the space's own work: a search of 300 and of 30,000 trials.
+// The cost of a searcher per trial (ask + tell) on a space that is cheap itself, in searches of 300 and 30,000 trials.
 #include <benchmark/benchmark.h>
 
 #include "../search/toy_space.h"
@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
           ->Arg(300)
           ->Arg(30000)
           ->Unit(benchmark::kMillisecond);
-  // A program's ask and tell (docs/protocol.md); those of 300 trials include its start.
+  // Ask and tell of a strategy in another process (docs/protocol.md). The time of 300 trials includes its start.
   benchmark::RegisterBenchmark("exec",
                                [](benchmark::State& s) {
                                  ask_tell(

@@ -1,4 +1,4 @@
-// Appends to the store: the target is at least 20,000 trials a second in a batch.
+// Appends to the store. The target is at least 20,000 trials per second in a batch.
 #include <benchmark/benchmark.h>
 
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace {
 using namespace deplo;
 using namespace deplo::measure;
 
-/// A store in a file of its own, with what a trial refers to.
+/// A store in a file of its own, with the rows that a trial refers to.
 class Fixture {
  public:
   Fixture() {

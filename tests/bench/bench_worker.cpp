@@ -1,5 +1,5 @@
-// What it costs that candidates run in another process: everything but builds and launches, which a fake device does in
-// no time. The target is less than 2 ms a candidate.
+// The cost of running candidates in another process: everything but builds and launches, which take no time on a fake
+// device. The target is less than 2 ms per candidate.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -16,8 +16,8 @@ using namespace deplo;
 using namespace deplo::measure;
 using namespace deplo::measure::worker;
 
-/// The source and the Kernel IR of a large matmul's schedule, on a device that copies 1000 numbers whatever it is
-/// given.
+/// Returns the source and the Kernel IR of a large matmul's schedule, for a device that copies 1000 numbers whatever
+/// the source says.
 KernelCode large_candidate() {
   const Target target = load_target("sm_90");
   const ir::Program loop = ir::parse(

@@ -29,7 +29,7 @@ std::string search(const engine::KernelCase& kernel, const SearchFlags& flags) {
   engine::Experiment experiment;
   experiment.strategy = flags.strategy;
   experiment.trials = experiment.patience = flags.trials;
-  constexpr double long_enough = 3600;  // seconds: the trials end the search
+  constexpr double long_enough = 3600;  // seconds; the number of trials ends the search
   Progress progress(stderr, true);
   engine::Narrator narrator{progress, kernel.name, engine::now() + long_enough, [](const engine::Row&) {}};
   engine::Prospect prospect;

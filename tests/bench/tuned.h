@@ -1,4 +1,4 @@
-// A kernel with its best schedule on the OpenCL device, ready to be timed beside something else.
+// A kernel with its best schedule on the OpenCL device, ready to be timed against something else.
 #pragma once
 #include <memory>
 #include <string>
@@ -10,9 +10,10 @@
 
 namespace deplo::bench {
 
-/// `--schedule="trail"`, `--trials=N`, `--search=NAME` (mcts, random …); the rest stays in argv, argc shrinks.
+/// Flags `--schedule="trail"`, `--trials=N`, `--search=NAME` (mcts, random …). take_search_flags() removes them from
+/// argv and reduces argc.
 struct SearchFlags {
-  std::string schedule;  // empty: searched
+  std::string schedule;  // if empty, a search finds one
   std::string strategy = "mcts";
   std::int64_t trials = 100;
 };
@@ -20,10 +21,10 @@ SearchFlags take_search_flags(int& argc, char** argv);
 
 class Tuned {
  public:
-  /// Searches with seed 0 (or follows the schedule given) and builds. Inputs are random, in [-1, 1).
+  /// Searches with seed 0, or follows the given schedule, and builds the kernel. Inputs are random, in [-1, 1).
   Tuned(const engine::KernelCase&, const SearchFlags&);
   const std::string& trail() const { return trail_; }
-  /// Values of input `buffer`.
+  /// Returns the values of input `buffer`.
   const std::vector<float>& input(std::size_t buffer) const { return inputs_.at(buffer); }
   void launch();
 
@@ -37,7 +38,8 @@ class Tuned {
 };
 
 double median(std::vector<double> values);
-/// Seconds of the second of two calls, by the host's clock: each finds its own operands in the caches.
+/// Calls `call` twice, and returns the seconds of the second time by the host's clock: its operands are in the caches
+/// then.
 template <class F>
 double time_warm(F&& call);
 double host_seconds();
