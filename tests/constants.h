@@ -1,4 +1,4 @@
-// Constants at the ends of what a type holds, as programs spell them.
+// Constants at the limits of their types, as programs spell them.
 #pragma once
 #include <array>
 #include <string>
@@ -20,15 +20,15 @@ inline constexpr std::array<std::string_view, 24> f32_constants = {
     "1.7976931348623157e+308",
     "3.4028234663852886e+38",   // the largest f32
     "-3.4028234663852886e+38",  //
-    "3.4028235677973362e+38",   // the largest double that rounds to it
-    "3.4028235677973366e+38",   // the smallest that does not
+    "3.4028235677973362e+38",   // the largest double that rounds to the largest f32
+    "3.4028235677973366e+38",   // the smallest double that does not
     "-3.4028235677973366e+38",
     "1.1754943508222875e-38",  // the smallest normal f32
-    "1.1754943157898259e-38",  // the double below
+    "1.1754943157898259e-38",  // below it by a quarter of the spacing of f32
     "1e-40",
     "-1e-40",
-    "1.401298464324817e-45",  // the smallest f32
-    "7.006492321624087e-46",  // just above and at half of it
+    "1.401298464324817e-45",  // the smallest positive f32
+    "7.006492321624087e-46",  // just above half of the smallest f32, and exactly half of it
     "7.006492321624085e-46",
     "1e-300",
     "-1e-300",
@@ -36,8 +36,8 @@ inline constexpr std::array<std::string_view, 24> f32_constants = {
 inline constexpr std::array<std::string_view, 6> i32_constants = {"0",          "-1",          "2147483647",
                                                                   "2147483646", "-2147483648", "-2147483647"};
 
-/// A kernel that writes each f32 constant to y and, as a vector of 4, to z; each i32 constant to n and its difference
-/// to 2147483600 or -2147483600 to d; true and false to t.
+/// Returns a kernel that writes each f32 constant to y and, as a vector of 4, to z; each i32 constant to n, and its
+/// difference from 2147483600 or -2147483600 to d; true and false to t.
 inline ir::Program constants_kernel() {
   std::string buffers, body;
   for (std::size_t i = 0; i < f32_constants.size(); ++i) {

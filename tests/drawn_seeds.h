@@ -1,4 +1,4 @@
-// The seeds of property tests, which `make test SEED=N` moves.
+// The seeds of property tests. `make test SEED=N` chooses other seeds.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -7,13 +7,14 @@
 
 namespace deplo {
 
-/// The first seed of a property test: `first` by default, others with --gtest_random_seed=N (GTEST_RANDOM_SEED).
+/// Returns the first seed of a property test: `first` by default, others with --gtest_random_seed=N
+/// (GTEST_RANDOM_SEED).
 inline std::uint64_t first_seed(std::uint64_t first = 0) {
-  constexpr std::uint64_t stride = 1'000'000;  // more than a test draws
+  constexpr std::uint64_t stride = 1'000'000;  // more seeds than a test draws
   return first + stride * static_cast<std::uint64_t>(GTEST_FLAG_GET(random_seed));
 }
 
-/// `count` seeds from first_seed() on.
+/// Returns `count` consecutive seeds, beginning with first_seed().
 inline auto drawn_seeds(std::uint64_t count) { return std::views::iota(first_seed(), first_seed(count)); }
 
 }  // namespace deplo

@@ -1,4 +1,4 @@
-// Routed MLPs as people write them in PyTorch, for the tests of several layers.
+// Routed MLPs as people write them in PyTorch. The tests of several layers use them.
 #pragma once
 #include <fmt/format.h>
 
@@ -11,10 +11,12 @@ struct RoutedMlp {
   int tokens, experts, top;
   int block = 4;  // rows of one expert that are multiplied together
   int hidden = 9, inner = 5;
-  std::string bias = "0";  // of the logits, an expression of `e`, the experts' numbers: who is chosen
+  // Bias of the logits: an expression of `e`, the numbers of the experts. It decides which experts are chosen.
+  std::string bias = "0";
 };
 
-/// Logits in float32, since another order of them is another result.
+/// Returns the code of the routing. The logits are float32, because rounding could change their order, and so the
+/// result.
 inline std::string route(const RoutedMlp& m) {
   return fmt::format(
       "x = torch.randn({0}, {1}); gate = torch.randn({2}, {1}); e = torch.arange({2})\n"
@@ -24,7 +26,7 @@ inline std::string route(const RoutedMlp& m) {
       m.tokens, m.hidden, m.experts, 2 * m.inner, m.inner, m.bias, m.top);
 }
 
-/// Every expert for every token, weighed by 0 where it is not chosen.
+/// Returns code that computes every expert for every token. The weight of experts that were not chosen is 0.
 inline std::string dense_mlp(const RoutedMlp& m) {
   return route(m) + fmt::format(
                         "weights = (F.one_hot(ids, {0}) * w[..., None]).sum(1)\n"
@@ -34,7 +36,7 @@ inline std::string dense_mlp(const RoutedMlp& m) {
                         m.experts);
 }
 
-/// A matmul of its own for each choice: few tokens.
+/// Returns code with a separate matmul for each choice, as for few tokens.
 inline std::string mlp_of_each(const RoutedMlp& m) {
   return route(m) + fmt::format(
                         "ids = ids.flatten()\n"
@@ -45,7 +47,8 @@ inline std::string mlp_of_each(const RoutedMlp& m) {
                         m.tokens * m.top, m.top, m.tokens, m.hidden);
 }
 
-/// The choices in blocks of one expert, as vLLM's moe_align_block_size lays them out, and the two matmuls.
+/// Returns code that lays out the choices in blocks of one expert, as vLLM's moe_align_block_size does, and computes
+/// the two matmuls.
 inline std::string blocks_of_experts(const RoutedMlp& m) {
   const int rows = m.tokens * m.top, blocks = std::min(rows, (rows + m.experts * (m.block - 1)) / m.block);
   return fmt::format(
@@ -56,7 +59,8 @@ inline std::string blocks_of_experts(const RoutedMlp& m) {
       blocks * m.block, rows, m.top, blocks, m.experts, m.block, m.hidden);
 }
 
-/// By counting: a choice's place is its rank among those of its expert. Rows are gathered in the end.
+/// Returns code that places the choices by counting: a choice's place is its rank among those of the same expert. The
+/// rows are gathered at the end.
 inline std::string sorted_mlp(const RoutedMlp& m) {
   return route(m) +
          fmt::format(
@@ -69,7 +73,7 @@ inline std::string sorted_mlp(const RoutedMlp& m) {
          fmt::format("(y[place].view({}, {}, {}) * w[..., None]).sum(1)\n", m.tokens, m.top, m.hidden);
 }
 
-/// By sorting, and with index_add.
+/// Returns code that places the choices by sorting, and adds up the results by index_add.
 inline std::string argsorted_mlp(const RoutedMlp& m) {
   return route(m) +
          fmt::format(

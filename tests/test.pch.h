@@ -1,4 +1,4 @@
-// Precompiled for all test programs (tests/CMakeLists.txt).
+// The precompiled header of all test programs (tests/CMakeLists.txt).
 #include "../cmake/std.pch.h"
 
 #include <gmock/gmock.h>

@@ -58,12 +58,12 @@ const std::vector<TorchCase>& special_cases() {
 std::vector<TensorValues> tensor_values(const std::filesystem::path& file) { return tensors(load(file)); }
 
 double special_tolerance(ir::DType dtype) {
-  return dtype == ir::DType::f32 ? 1e-5 : 4 * ir::unit_roundoff(dtype);  // of 16 bits: stored once or twice
+  return dtype == ir::DType::f32 ? 1e-5 : 4 * ir::unit_roundoff(dtype);  // 16-bit results are rounded once or twice
 }
 
 ProgramValues program_values(const std::filesystem::path& pt2) {
   std::string stem = pt2.filename().string();
-  stem.resize(stem.rfind('_'));  // the version
+  stem.resize(stem.rfind('_'));  // cut off the version
   constexpr std::string_view decomposed = "_core_aten";
   if (stem.ends_with(decomposed)) stem.resize(stem.size() - decomposed.size());
   const json j = load(pt2.parent_path() / (stem + ".json"));

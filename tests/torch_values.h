@@ -16,30 +16,30 @@ struct TensorValues {
 };
 struct TorchCase {
   std::string code;                            // in the expression language
-  ir::DType dtype = ir::DType::f32;            // of floats without one
-  std::map<std::string, TensorValues> inputs;  // by the names of the variables
+  ir::DType dtype = ir::DType::f32;            // type of floats that name no type
+  std::map<std::string, TensorValues> inputs;  // by the name of the variable
   std::vector<TensorValues> outputs;
 };
-/// Every case of values.json, computed in float64.
+/// Returns every case of values.json, computed in float64.
 const std::vector<TorchCase>& torch_cases();
-/// Every case of special.json, computed in its dtype: inputs with NaN, infinities and zeros of both signs.
+/// Returns every case of special.json, computed in its dtype. The inputs have NaN, infinities and zeros of both signs.
 const std::vector<TorchCase>& special_cases();
-/// A file of a list of tensors.
+/// Returns the tensors of a file that has a list of them.
 std::vector<TensorValues> tensor_values(const std::filesystem::path&);
-/// How far results in the dtype may be from PyTorch's, as relative_error says.
+/// Returns how far results in the dtype may differ from PyTorch's, in the measure of relative_error().
 double special_tolerance(ir::DType);
-/// The inputs (in order) and outputs beside a .pt2 file of tests/data/pt2: of
-/// `qwen3_core_aten_2.5.1.pt2`, `qwen3.json`.
+/// The inputs (in order) and outputs for a .pt2 file of tests/data/pt2. Those for `qwen3_core_aten_2.5.1.pt2` are in
+/// `qwen3.json`.
 struct ProgramValues {
   std::vector<TensorValues> inputs, outputs;
 };
 ProgramValues program_values(const std::filesystem::path& pt2);
 
-/// What evaluate() takes: parameters have their own values, inputs the given ones by name (a node "x" the input "x").
-/// Throws Error where a node has no values.
+/// Returns what evaluate() takes. Parameters have their own values; inputs have the given ones by name (a node "x" has
+/// the input "x"). Throws Error if a node has no values.
 std::vector<ir::torch::Values> sources(const ir::torch::Graph&, const std::map<std::string, TensorValues>& inputs);
-/// The largest difference relative to the largest magnitude of `expected`. Equal infinities and NaNs do not differ;
-/// others give infinity, as does another number of elements.
+/// Returns the largest difference, relative to the largest magnitude of `expected`. Equal infinities and NaNs do not
+/// differ. Other infinities and NaNs give infinity, as does another number of elements.
 double relative_error(const std::vector<double>& found, const std::vector<double>& expected);
 
 }  // namespace deplo::tests

@@ -1,4 +1,4 @@
-// The folders of a layer include each other in one direction, so that each can be read after what it stands on.
+// The folders of a layer include each other in one direction, so that each can be read after the folders it depends on.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,9 +14,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Folders = std::map<std::string, std::map<std::string, std::string>>;  // from, to, "file includes header"
+// Including folder, included folder, "file includes header".
+using Folders = std::map<std::string, std::map<std::string, std::string>>;
 
-/// Every include of a header of the same layer in another folder.
+/// Returns every include of a header of the same layer in another folder.
 Folders includes_of(const std::string& layer) {
   const fs::path root = DEPLO_SOURCE_DIR;
   Folders result;
@@ -38,7 +39,7 @@ Folders includes_of(const std::string& layer) {
   return result;
 }
 
-/// The folders that a folder's includes lead to.
+/// Returns the folders that `from` includes, directly or through other folders.
 std::set<std::string> reached(const Folders& folders, const std::string& from) {
   std::set<std::string> found;
   std::vector<std::string> open = {from};
@@ -52,7 +53,8 @@ std::set<std::string> reached(const Folders& folders, const std::string& from) {
   return found;
 }
 
-/// A folder and one below it may include each other: the first has what is common, and the list of all.
+/// Returns whether one folder is inside the other. Such folders may include each other: the outer folder has the common
+/// code, and the list of all parts.
 bool is_within(const std::string& a, const std::string& b) { return a.starts_with(b + "/") || b.starts_with(a + "/"); }
 
 TEST(FolderCircles, ThereIsNone) {

@@ -1,5 +1,5 @@
-// Names that no tool checks in every build. Suites and tests are named as types are: clang-tidy
-// (readability-identifier-naming) does not look into TEST(). No type is defined twice: -Wodr sees that only where
+// Checks of names that no tool makes in every build. Suites and tests must be named like types: clang-tidy
+// (readability-identifier-naming) does not look into TEST(). No type may be defined twice: -Wodr detects that only when
 // `make lint` links.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ TEST(Names, OfTestsAreThoseOfTypes) {
   EXPECT_GT(found, 1000U);
 }
 
-/// The tests and fixtures of a source that use ../shared, and whose first line does not say "Shared".
+/// Returns the first lines of those tests and fixtures that use ../shared but do not have "Shared" in that line.
 std::vector<std::string> silent_uses_of_shared(const std::string& text) {
   const std::regex begins(R"((?:TEST|TEST_F|TEST_P|TYPED_TEST)\(.*|class .*: public (?:::)?::testing::Test.*)");
   std::vector<std::string> found;
@@ -47,7 +47,7 @@ std::vector<std::string> silent_uses_of_shared(const std::string& text) {
   return found;
 }
 
-// A clone of a user has no ../shared. What runs differently there must be seen in the list of tests.
+// A user's clone has no ../shared. The list of tests must show which tests run differently there.
 TEST(Names, OfTestsThatUseSharedFilesSayShared) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(DEPLO_SOURCE_DIR "/tests")) {
     if (entry.path().extension() != ".cpp" || entry.path().filename() == "names_test.cpp") continue;
@@ -58,8 +58,8 @@ TEST(Names, OfTestsThatUseSharedFilesSayShared) {
               ::testing::ElementsAre("TEST(A, Other) {"));
 }
 
-/// The types that a source defines in namespaces with names: "deplo::search::Space". Of formatted text, in which such a
-/// definition and the ends of namespaces begin their lines.
+/// Returns the types that a source defines in named namespaces, as "deplo::search::Space". The text must be formatted,
+/// so that each definition and each end of a namespace begins its line.
 std::vector<std::string> defined_types(const std::string& text) {
   const std::regex type(R"((?:template <.*> )?(?:struct|class|union|enum class|enum) (?:alignas\(\w+\) )?)"
                         R"(([\w:]+(?:<.*>)?)(?: .*)?)");
@@ -81,7 +81,7 @@ std::vector<std::string> defined_types(const std::string& text) {
   return found;
 }
 
-/// By the name of a type: the files that define it.
+/// The files that define a type, by the name of the type.
 using Definitions = std::map<std::string, std::vector<std::string>>;
 
 void add(Definitions& definitions, const std::string& file, const std::string& text) {

@@ -1,5 +1,5 @@
-// README, the guide for contributors and docs/: every file that they name is there, and the lists of places in the
-// guide are whole.
+// README, the guide for contributors and docs/: every file that they name exists, and the guide's lists of places are
+// complete.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fnmatch.h>
@@ -32,7 +32,7 @@ Words pages() {
   return names;
 }
 
-/// Files and folders of the project, by their paths from its root.
+/// Returns the paths of all files and folders of the project, relative to its root.
 const Words& all_files() {
   static const Words found = [] {
     Words names;
@@ -45,7 +45,7 @@ const Words& all_files() {
   return found;
 }
 
-/// The page without blocks of code and output.
+/// Returns the text of the page without blocks of code and output.
 std::string prose_of(const std::string& page) {
   std::istringstream in(read_file(root / page));
   std::string text;
@@ -65,7 +65,7 @@ Words matches(const std::string& text, const std::string& pattern) {
   return found;
 }
 
-/// The words in `code` that are paths of the project, such as rules/tile/NAME.cpp, where capitals stand for any name.
+/// Returns the words in `code` that are paths of the project, such as rules/tile/NAME.cpp. Capitals stand for any name.
 Words paths_in(const std::string& text) {
   Words found;
   for (const std::string& code : matches(text, "`([^`]+)`")) {
@@ -80,7 +80,7 @@ Words paths_in(const std::string& text) {
   return found;
 }
 
-/// apps/{run,tune}/ is two.
+/// Returns the paths that braces stand for: apps/{run,tune}/ is two paths.
 Words expanded(const std::string& path) {
   const std::size_t open = path.find('{'), close = path.find('}', open);
   if (open == std::string::npos || close == std::string::npos) return {path};
@@ -111,7 +111,7 @@ TEST(Pages, NamePathsThatExist) {
   EXPECT_GT(count, 100U);
 }
 
-// `walk.h` beside the name of its folder.
+// A page may name a source without its folder, as `walk.h`, if the folder is named nearby.
 TEST(Pages, NameSourcesThatExist) {
   std::set<std::string> names;
   for (const std::string& file : all_files()) names.insert(fs::path(file).filename().string());
@@ -141,7 +141,7 @@ TEST(Pages, LinkToWhatIsThere) {
     }
 }
 
-/// As `git grep -lw`: the word stands alone.
+/// Returns whether the text has the word as a whole word, as `git grep -lw` finds it.
 bool has_word(const std::string& text, const std::string& word) {
   const auto joins = [&](std::size_t at) {
     return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
@@ -151,7 +151,7 @@ bool has_word(const std::string& text, const std::string& word) {
   return false;
 }
 
-/// Files in these folders that have the word.
+/// Returns the files that contain the word, among the files and folders in `places`.
 std::set<std::string> files_with(const std::string& word, const std::string& places) {
   std::set<std::string> found;
   std::istringstream in(places);
@@ -163,8 +163,8 @@ std::set<std::string> files_with(const std::string& word, const std::string& pla
   return found;
 }
 
-// Each walk-through takes something that is there, names the command that finds all of its places, and says below it
-// what belongs there.
+// Each walk-through of the guide takes an existing example, names the command that finds all of its places, and lists
+// those places with what belongs there.
 TEST(Guide, ListsAllPlacesOfItsExamples) {
   const std::string guide = prose_of("CONTRIBUTING.md");
   const std::regex command("`git grep -lw '?([^ ]+?)'? ([^`]+)`");

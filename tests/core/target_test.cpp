@@ -21,7 +21,8 @@ TEST(Target, EveryFileLoads) {
   }
 }
 
-// What the units of two generations have in common with no other: a copied file would show.
+// The limits of each compute capability. Most generations differ in them, so a file that was copied from another one
+// shows.
 TEST(Target, LimitsOfComputeCapabilities) {
   struct Row {
     const char* name;

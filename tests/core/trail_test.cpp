@@ -57,7 +57,7 @@ TEST(Trail, RoundTrip) {
   for (int round = 0; round < 2000; ++round) {
     Trail trail;
     for (std::uint64_t n = rng.below(6); n > 0; --n) {
-      std::string text = "v";  // a leading letter: digits alone are integers
+      std::string text = "v";  // begins with a letter, because digits alone are integers
       for (std::uint64_t k = rng.below(8); k > 0; --k) text += letters[rng.below(letters.size())];
       const std::string knob = "rule_" + std::to_string(rng.below(9)) + ".knob";
       trail.push_back(rng.below(2) == 0 ? word(knob, text) : integer(knob, static_cast<std::int64_t>(rng.next())));

@@ -1,4 +1,4 @@
-// What every function of the library does first, and the one state behind them.
+// The start of every function of the fake libraries, and the one state that they share.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -10,11 +10,12 @@ namespace deplo::measure::cuda {
 
 extern FakeCuda state;
 
-/// What a call returns first of all: an error of before, or the one that the test asked for.
+/// Records the call, and returns its error code: a sticky error of an earlier call, or the error that the test asked
+/// for; 0 if there is none.
 int begin(const std::string& call, const char* function);
-/// Runs it, or keeps it for the graph that is being captured.
+/// Runs the function, or keeps it for the graph that is being captured.
 void enqueue(std::function<void()> run);
-/// Are all the bytes in one allocation?
+/// Returns whether all the bytes are in one allocation or variable.
 bool inside(const void* at, std::size_t bytes);
 
 }  // namespace deplo::measure::cuda

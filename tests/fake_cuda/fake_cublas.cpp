@@ -9,9 +9,9 @@ using namespace deplo::measure::cuda;
 
 namespace {
 
-int math_mode = 0;  // of the one handle
+int math_mode = 0;  // of the only handle
 
-// To 10 bits of mantissa, to the nearest.
+// Rounds to the nearest number with 10 bits of mantissa.
 float to_tf32(float value) {
   return std::bit_cast<float>((std::bit_cast<std::uint32_t>(value) + 0x1000) & 0xffffe000U);
 }
@@ -34,7 +34,7 @@ void multiply(const Shape& s, const T* a, const T* b, To* c, const Operand& oper
   state.now_us += 30;
 }
 
-// The rounding is not that of the hardware, which the tests do not look at: their sums are exact.
+// Truncates, unlike the hardware. The tests do not notice this, because their sums are exact.
 float bf16_value(const std::uint16_t* bits) { return std::bit_cast<float>(std::uint32_t{*bits} << 16); }
 std::uint16_t bf16_bits(float value) { return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16); }
 
@@ -82,7 +82,7 @@ int cublasSgemm_v2(void* handle, int op_a, int op_b, int m, int n, int k, const 
   return cublasSgemmStridedBatched(handle, op_a, op_b, m, n, k, alpha, a, lda, 0, b, ldb, 0, beta, c, ldc, 0, 1);
 }
 
-// Of bf16 in and bf16 or f32 out; types of cudaDataType, CUBLAS_COMPUTE_32F.
+// Takes bf16 and gives bf16 or f32. Types are those of cudaDataType; the compute type is CUBLAS_COMPUTE_32F.
 int cublasGemmStridedBatchedEx(void*, int op_a, int op_b, int m, int n, int k, const void* alpha, const void* a,
                                int type_a, int lda, long long stride_a, const void* b, int type_b, int ldb,
                                long long stride_b, const void* beta, void* c, int type_c, int ldc, long long stride_c,

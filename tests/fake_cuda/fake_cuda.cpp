@@ -248,7 +248,7 @@ int cuLaunchKernel(void* function, unsigned blocks, unsigned blocks_y, unsigned 
   for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
     const auto* const bytes = static_cast<const std::byte*>(parameters[i]);
     launch.parameters.emplace_back(bytes, bytes + kernel.parameters[i]);
-    // A tensor map: what the driver demands of its address.
+    // A tensor map: the driver demands this alignment of its address.
     if (kernel.parameters[i] == 128 && reinterpret_cast<std::uintptr_t>(bytes) % 64 != 0) return invalid_value;
   }
   enqueue([launch, &kernel = kernel] {
@@ -297,7 +297,7 @@ int cuGraphDestroy(void* graph) {
   return 0;
 }
 
-// Writes what it is asked for into the map: type, rank, swizzle, then shape, strides, box, address.
+// Writes its arguments into the map: type, rank, swizzle, then shape, strides, box, address.
 int fake_encode(std::uint64_t* map, int type, std::uint32_t rank, void* address, const std::uint64_t* shape,
                 const std::uint64_t* strides, const std::uint32_t* box, const std::uint32_t* steps, int, int swizzle,
                 int, int) {

@@ -27,7 +27,7 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, void** device) {
   *device = &state;
   return 0;
 }
-// At constant power, as of the last step.
+// Power is constant. The counter has the energy up to its last step.
 int nvmlDeviceGetTotalEnergyConsumption(void*, unsigned long long* millijoules) {
   BEGIN("nvmlDeviceGetTotalEnergyConsumption");
   const double step = std::floor(state.now_us / state.energy_step_us) * state.energy_step_us;

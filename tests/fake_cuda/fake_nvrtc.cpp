@@ -1,4 +1,4 @@
-// NVRTC 12.4 for the tests: it is the process's NVRTC 13 but for its version.
+// NVRTC 12.4 for the tests: the NVRTC 13 of the process, with another version number.
 #include <dlfcn.h>
 
 #include <cstddef>

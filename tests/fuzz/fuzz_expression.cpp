@@ -1,4 +1,4 @@
-// A PyTorch expression.
+// Fuzzes the parser of PyTorch expressions.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

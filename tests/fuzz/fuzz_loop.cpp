@@ -1,4 +1,4 @@
-// A .loop kernel: a text that is read is printed, and read from that again, as the same program.
+// Fuzzes .loop kernels: if a text can be parsed, its print parses as the same program.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

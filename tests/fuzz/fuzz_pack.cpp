@@ -1,4 +1,4 @@
-// A pack of schedules, which others made.
+// Fuzzes packs of schedules, which come from other people.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

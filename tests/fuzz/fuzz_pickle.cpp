@@ -1,4 +1,4 @@
-// The data.pkl of a file of torch.export.save.
+// Fuzzes the data.pkl of files that torch.export.save writes.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

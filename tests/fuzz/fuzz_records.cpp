@@ -1,5 +1,5 @@
-// Recorded spaces of other tuners. The program of a format gives all bytes to that format's reader; fuzz_records finds
-// the format in the bytes.
+// Fuzzes recorded spaces of other tuners. The fuzzer of a format passes all bytes to the reader of that format;
+// fuzz_records detects the format from the bytes.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace {
 
 using namespace deplo::search;
 
-/// The reader of the format whose samples are in the folder DEPLO_FORMAT; nullptr: the bytes tell the format.
+/// Returns the reader of the format whose samples are in the folder DEPLO_FORMAT; nullptr if DEPLO_FORMAT is empty, so
+/// that the format is detected from the bytes.
 const records::RecordFormat* own_format() {
   const auto formats = records::all_formats();
   const auto found =

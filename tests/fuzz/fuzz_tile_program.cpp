@@ -1,4 +1,4 @@
-// A tile program, as bytecode or text: one that is read is printed as text that is read again.
+// Fuzzes tile programs, as bytecode or text: if a program can be read, its print can be read again.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,4 +1,4 @@
-// A trail: one that is read is printed, and read from that again, as the same.
+// Fuzzes trails: if a trail can be parsed, its print parses as the same trail.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

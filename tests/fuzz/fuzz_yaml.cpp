@@ -1,4 +1,4 @@
-// A YAML document, such as an experiment.
+// Fuzzes YAML documents, such as experiments.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

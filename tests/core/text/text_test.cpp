@@ -50,7 +50,7 @@ TEST(Text, DoesNothingToATerminal) {
                       "gnp"),
             "\\u202egnp")
       << "right to left";
-  // No UTF-8: a stray byte, one that is cut off, an overlong ESC, a surrogate, beyond Unicode.
+  // Invalid UTF-8: a stray byte, a truncated character, an overlong ESC, a surrogate, a character beyond Unicode.
   EXPECT_EQ(printable("\x9b"), "\\x9b");
   EXPECT_EQ(printable("a\xe2\x82"), "a\\xe2\\x82");
   EXPECT_EQ(printable("\xc0\x9b"), "\\xc0\\x9b");
