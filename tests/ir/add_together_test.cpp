@@ -13,7 +13,8 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// Two blocks of four threads add to a row each; `at` is where in it, of 16 elements.
+/// Returns a kernel in which two blocks of four threads add to the first row of y. `at` is the index in that row, which
+/// has 16 elements.
 std::string adding(const std::string& at, const std::string& lanes = "4") {
   return "=== kernel: k ===\ninput x: f32[64]\noutput y: f32[2, 16]\nTile(axes=(a0:2=BLOCK, a1:4=THREAD)):\n"
          "  in0:f32x" +
@@ -65,7 +66,7 @@ TEST(AddTogether, AddsEachLane) {
   expect_near(memory.at("y"), sums);
 }
 
-// Planted: an index that nothing proves, as if the verifier had not looked.
+// A planted fault: an index that is misaligned for thread 3, run without the verifier.
 TEST(AddTogether, TheSanitizerFindsAReductionWithoutAlignment) {
   EXPECT_THAT(error_of(adding("((a1 * 4) - (a1 / 3))")),
               AllOf(HasSubstr("misaligned addition of 4 lanes to element 11 of y"), HasSubstr("thread 3")));

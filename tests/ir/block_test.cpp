@@ -1,5 +1,5 @@
 // The statements of programs that are lowered block by block: their text, what the verifier refuses, and what the
-// interpreter finds. tests/measure/tile_program has their meaning on devices.
+// interpreter finds. tests/measure/tile_program tests their meaning on devices.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// Two threads on one array of 4 i32.
+/// Returns a kernel of two threads that work on one array of 4 i32.
 std::string kernel_of(const std::string& body) {
   return "=== kernel: k ===\noutput a: i32[4]\noutput scratch_memory: bool[1, 64]\nTile(axes=(b:1=BLOCK, "
          "t:2=THREAD)):\n" +
@@ -95,7 +95,7 @@ TEST(BlockStatements, TheVerifierRefuses) {
   EXPECT_THAT(fault("  Local w[2] (i64) shared=4\n"), HasSubstr("an offset of 4 bytes"));
 }
 
-/// What the interpreter finds; "" if it ends. The array begins with these numbers.
+/// Returns what the interpreter finds; "" if the kernel ends without an error. The array has zeros.
 std::string found(const std::string& body) {
   const Program program = parse(kernel_of(body));
   EXPECT_EQ(verify(program), "");

@@ -1,4 +1,4 @@
-// One form for all programs that differ only in what no schedule and no result depends on.
+// The canonical form is the same for all programs that differ only in what no schedule and no result depends on.
 #include "ir/canonical/canonical.h"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ for a0 in 0..3: # free
 )");
 }
 
-// Names that change places: a renaming one after the other would mix them up. Sibling loops share an axis name.
+// Names are swapped, so renaming them one after the other would mix them up. Sibling loops share an axis name.
 TEST(Canonical, EqualForTheSameKernelUnderOtherNames) {
   const char* const other = R"(=== loop: other ===
 input b2: f32[3, 7]
@@ -94,7 +94,7 @@ for a0 in 0..3: # free
   EXPECT_THAT(canonical_text(program), HasSubstr("v0:i32 = index (a0 * 2)\n"));
 }
 
-// The two kernels of "Autotuning — A Search Loop Over Tile-IR Rewrites" that are to share a schedule.
+// The two kernels of "Autotuning — A Search Loop Over Tile-IR Rewrites" that must share a schedule.
 const char* const op_a = R"(=== loop: a ===
 input X: f32[64]
 input bias: f32[64]
@@ -147,7 +147,7 @@ TEST(Canonical, SaysWhichBufferStandsWhere) {
   EXPECT_THAT(corresponding_buffers(a, b), ElementsAre(2, 1, 0));
 }
 
-// x, z and w are the same but for what is done with them: two that are alike and one that is not.
+// x, z and w differ only in how they are used: two are factors of a product, and the third is subtracted from it.
 TEST(Canonical, TellsSymmetricReadsFromOthers) {
   const auto text = [](const std::string& a, const std::string& b, const std::string& c) {
     return canonical_text(

@@ -16,7 +16,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// Two clusters of two blocks: the second block of each writes what it has, the first adds it.
+// Two clusters of two blocks. The second block of each cluster stores its values, and the first block adds them.
 const std::string sum = R"(=== kernel: sum ===
 input x: f32[2, 2, 8]
 output y: f32[2, 8]
@@ -36,7 +36,7 @@ Tile(axes=(a0:2=BLOCK, a1:2=CLUSTER, a2:2=THREAD)):
     y[a0, (a2 * 4)]:x4 = acc0
 )";
 
-// The same where the first block writes and the second one adds.
+// The same kernel, but the first block stores its values and the second block adds them.
 std::string swapped() {
   std::string text = with(sum, "if (a1 == 1):\n    part", "if (a1 == 0):\n    part");
   text = with(text, "if (a1 == 0):\n    ClusterLoad", "if (a1 == 1):\n    ClusterLoad");
@@ -60,7 +60,7 @@ TEST(Cluster, BlocksReadEachOthersSharedMemory) {
   }
 }
 
-// Which of the two it is says the order in which the blocks run.
+// The order in which the blocks run decides which of the two errors is found.
 TEST(Cluster, AMissingBarrierBeforeTheReadIsFound) {
   for (const std::string& text : {sum, swapped()}) {
     std::set<std::string> found;
@@ -119,7 +119,7 @@ TEST(Cluster, IsInTheSource) {
     EXPECT_THAT(source.text, HasSubstr(part));
 }
 
-// Two blocks fill each other's slots: each loads one of two rows for both.
+// Two blocks fill each other's slots: each block loads one of two rows for both blocks.
 const std::string shared = R"(=== kernel: shared ===
 input x: f32[6, 32]
 output y: f32[2, 32]
@@ -150,7 +150,7 @@ Tile(axes=(a0:2=CLUSTER, a1:32=THREAD)):
   y[a0, a1] = acc0
 )";
 
-constexpr std::uint64_t orders = 24;  // of blocks and producers
+constexpr std::uint64_t orders = 24;  // number of seeds; each gives another order of blocks and producers
 
 TEST(Multicast, FillsTheSlotsOfAllBlocks) {
   EXPECT_EQ(verify(parse(shared)), "");
@@ -202,7 +202,8 @@ TEST(Multicast, AMistakeIsFound) {
   }
 }
 
-// It has the values by chance: that the slot's readers are done, its producer was not told.
+// The values may still be right by chance. The error is that nothing tells the producer that the slot's readers are
+// done.
 TEST(Multicast, ASlotIsNotKnownToBeFreeInTheOtherBlock) {
   const std::string text = with(shared, "block=a1", "block=a0");
   int races = 0;
@@ -211,7 +212,7 @@ TEST(Multicast, ASlotIsNotKnownToBeFreeInTheOtherBlock) {
   EXPECT_GE(races, 1);
 }
 
-// The slots of the first block have the rows in another order.
+// Each block's rows land in the place of the other block's rows.
 TEST(Multicast, PartsThatAreSwappedShow) {
   const Memory right = run(shared), wrong = run(with(shared, "s[(a2 % 2), a0, 0]", "s[(a2 % 2), (1 - a0), 0]"));
   EXPECT_GT(std::abs(right.at("y")[0] - wrong.at("y")[0]), 1e-3);
@@ -240,7 +241,7 @@ TEST(Multicast, IsInTheSource) {
     EXPECT_THAT(source.text, HasSubstr(part));
 }
 
-// Each thread has a part of the sum: of two threads, or of two blocks, one gets the total of each register.
+// Each thread or block along a0 has a part of the sum. One of them gets the total of each register.
 constexpr const char* parts = R"(=== tile: parts ===
 input x: f32[2, 4, 8]
 output y: f32[4, 8]

@@ -1,4 +1,4 @@
-// A block that is turned on its way to shared memory.
+// A block that is transposed on its way to shared memory.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

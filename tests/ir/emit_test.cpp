@@ -1,4 +1,5 @@
-// Source text of values that are not f32 scalars; that it computes is tested on devices (tests/measure).
+// Source text of values that are not f32 scalars. tests/measure tests on devices that the source computes the right
+// values.
 #include "ir/emit/emit.h"
 
 #include <fmt/format.h>
@@ -57,7 +58,8 @@ TEST(Emit, LanesThatShareElementsAreOfANarrowerVector) {
   EXPECT_THAT(text, HasSubstr("const int4 in2 = (convert_int2(vload2(0, &c[0]))).s0011;"));
 }
 
-// The second vector begins an element early: element 64 would be behind the buffer.
+// The second vector begins one element early. Otherwise it would read one element more than needed, perhaps outside the
+// buffer.
 TEST(Emit, EverySecondElementIsTakenFromTwoVectors) {
   const std::string text =
       source("opencl-cpu", "  in0:f32x4 = load x[((a0 * 16) + (lane * 2))]\n  y[(a0 * 4)]:x4 = in0\n");
@@ -104,7 +106,7 @@ TEST(Emit, Tf32IsAFunction) {
   EXPECT_THAT(source("sm_80", one), HasSubstr("cvt.rna.tf32.f32"));
 }
 
-// What is only moved is not converted: a copy to shared memory.
+// Elements that are only moved, as in a copy to shared memory, are not converted.
 TEST(Emit, BitsAreMovedAsTheyAre) {
   const char* buffers = "input h: f16[64]\n";
   const std::string body =
@@ -118,7 +120,7 @@ TEST(Emit, BitsAreMovedAsTheyAre) {
   EXPECT_THAT(cuda, HasSubstr("*reinterpret_cast<uint4*>(&s[a1 * 8]) = in0;"));
 }
 
-// A thread moves 16 bytes at once: eight f32 are two accesses.
+// A thread moves at most 16 bytes at once, so eight f32 are two accesses.
 TEST(Emit, WiderThanAnAccessIsSeveral) {
   const std::string text = source("sm_80", "  in0:f32x8 = load x[(a0 * 8)]\n  y[(a0 * 8)]:x8 = in0\n");
   EXPECT_THAT(text, HasSubstr("const float4 in0_from_4 = *reinterpret_cast<const float4*>(&x[a0 * 8 + 4]);"));
@@ -250,7 +252,7 @@ std::string shuffle(int threads, int length) {
       .text;
 }
 
-// The mask names threads that exist, or the shuffle waits for ever.
+// The mask must name only threads that exist; otherwise the shuffle waits for ever.
 TEST(Emit, ShufflesNameTheThreadsOfTheWarp) {
   EXPECT_THAT(shuffle(64, 4), HasSubstr("  float v0 = in0;\n"
                                         "  v0 = max_nan(v0, __shfl_xor_sync(0xffffffff, v0, 2));\n"
@@ -289,7 +291,7 @@ TEST(Emit, SharedMemoryIsStaticUpTo48Kib) {
   EXPECT_EQ(fits.shared_bytes, 49152);
   EXPECT_THAT(fits.text, HasSubstr("  __shared__ __align__(256) float b_smem[64];\n"
                                    "  __shared__ __align__(16) float a_smem[12224];\n"));  // in the layout's order
-  const KernelSource above = whole("sm_90", buffers_of(12288 - 60, 65));  // b first: 260 bytes, 12 of gap
+  const KernelSource above = whole("sm_90", buffers_of(12288 - 60, 65));  // b comes first: 260 bytes, then a gap of 12
   EXPECT_TRUE(above.dynamic_shared);
   EXPECT_EQ(above.shared_bytes, 49152 + 16 + 16);
   EXPECT_THAT(above.text, HasSubstr("  extern __shared__ __align__(1024) unsigned char smem[];\n"));
@@ -298,7 +300,8 @@ TEST(Emit, SharedMemoryIsStaticUpTo48Kib) {
   EXPECT_FALSE(whole("opencl-gpu", buffers_of(16384, 64)).dynamic_shared);
 }
 
-// Registers move only where the launch says how many a thread has at first: by the least number of blocks.
+// Registers may move between threads only if the launch fixes how many each thread has at first. The minimum number of
+// blocks per multiprocessor does that.
 TEST(Emit, MovedRegistersNeedAnExactLaunch) {
   const auto text = [](const std::string& registers) {
     return whole("sm_90",
@@ -317,7 +320,8 @@ TEST(Emit, MovedRegistersNeedAnExactLaunch) {
   EXPECT_THAT(text(""), Not(HasSubstr("setmaxnreg")));
 }
 
-// A warp's other threads may be at loads of their own when one arrives for it, but not at matrix instructions.
+// When one thread arrives for its warp, the other threads of the warp may still be at loads of their own. At matrix
+// instructions they cannot be.
 TEST(Emit, AWarpMeetsBeforeItsArrival) {
   const auto text = [](const std::string& reads) {
     return whole("sm_90",
@@ -359,14 +363,14 @@ TEST(Emit, TensorCopies) {
   EXPECT_THAT(source.text, HasSubstr("  if (thread == 0) {\n    prefetch_tensor_map(x_desc);\n  }\n"));
   EXPECT_THAT(source.text, HasSubstr("  const int warp = __shfl_sync(0xffffffff, thread / 32, 0);\n"));
   EXPECT_THAT(source.text, HasSubstr("  if (warp == 0 && elect_one(0xffffffff)) {\n    mbarrier_arrive_expect_tx("));
-  // The innermost coordinate first.
+  // The innermost coordinate comes first.
   EXPECT_THAT(source.text, HasSubstr("    tma_load_3d(&x_smem[0], x_desc, 64, a0 * 4, a0, &mbar[0]);\n"));
   EXPECT_THAT(source.text, HasSubstr("void tma_load_3d("));
   EXPECT_THAT(source.text, Not(HasSubstr("void tma_load_2d(")));
   EXPECT_THAT(source.text, Not(HasSubstr("cp_async_16")));
 }
 
-// Only what is the same for all threads may be done by any of them.
+// Any thread may start a copy only if the copy is the same for all threads.
 TEST(Emit, TensorCopiesByTheThreadThatTheyName) {
   const auto text_of = [](const std::string& threads, const std::string& column, const std::string& more) {
     return whole("sm_90",
@@ -432,7 +436,7 @@ TEST(Emit, AsynchronousCopies) {
   EXPECT_THAT(text, HasSubstr("cp.async.cg.shared.global [%0], [%1], 16;"));
 }
 
-// A sum is written without the simplifier; both must say the same.
+// The emitter writes the offset of a sum without the simplifier. Both must give the same text.
 TEST(Emit, OffsetsOfSumsReadAsSimplified) {
   const Ranges axes = {{"a0", {0, 7}}, {"a1", {0, 7}}};
   const Expr a = var("a0"), b = var("a1");
@@ -453,7 +457,7 @@ TEST(Emit, OffsetsOfSumsReadAsSimplified) {
   }
 }
 
-// Parts of an expression that 32 bits may not hold are computed in 64, and no others.
+// Only those parts of an expression that may exceed 32 bits are computed in 64 bits.
 TEST(Emit, IndicesThatLeave32BitsAreLong) {
   const Speller &cuda = speller(load_target("sm_90")), &opencl = speller(load_target("opencl-gpu"));
   const Ranges axes = {{"a0", {0, 65535}}, {"a1", {0, 65535}}, {"a2", {0, 3000000000}}};
@@ -463,7 +467,8 @@ TEST(Emit, IndicesThatLeave32BitsAreLong) {
   EXPECT_EQ(in_cuda(a * 65536), "(long long)a0 * 65536");
   EXPECT_EQ(in_cuda(a * 65536 + b), "(long long)a0 * 65536 + a1");
   EXPECT_EQ(in_cuda(a * 32767 + b * 32767), "(long long)(a0 * 32767) + a1 * 32767");
-  EXPECT_EQ(in_cuda((a * 65536 + b) / 131072), "((long long)a0 * 65536 + a1) / 131072");  // the whole is small
+  // The quotient fits in 32 bits.
+  EXPECT_EQ(in_cuda((a * 65536 + b) / 131072), "((long long)a0 * 65536 + a1) / 131072");
   EXPECT_EQ(in_cuda(less(a * 65536, b)), "(long long)a0 * 65536 < a1");
   EXPECT_EQ(in_cuda(min(a * 65536, b)), "min((long long)a0 * 65536, (long long)a1)");
   EXPECT_EQ(in_cuda(min(far, 5)), "min((long long)a2, 5LL)");
@@ -471,12 +476,12 @@ TEST(Emit, IndicesThatLeave32BitsAreLong) {
   EXPECT_EQ(in_cuda(value * 3 % 7), "((long long)in0 * 3 % 7 + 7) % 7");
   EXPECT_EQ(index_code(a * 65536 + b, axes, opencl), "(long)a0 * 65536 + a1");
   EXPECT_EQ(index_code(min(a * 65536, 5), axes, opencl), "min((long)a0 * 65536, 5L)");
-  // A loaded number chooses the row of an array that 32 bits cannot address, or of a smaller one.
+  // A loaded number selects the row: first of an array that 32 bits cannot address, then of a smaller array.
   EXPECT_EQ(offset_code({value, b}, {65536, 1}, axes, cuda, true), "(long long)in0 * 65536 + a1");
   EXPECT_EQ(offset_code({value, b}, {65536, 1}, axes, cuda, false), "in0 * 65536 + a1");
 }
 
-// Of arrays by their extents alone: one element more than 32 bits address makes the offsets long.
+// The extents of the array alone decide: if 32 bits cannot address all elements, the offsets are long.
 TEST(Emit, OffsetsOfLargeArraysAreLong) {
   const auto text = [](const char* target, std::int64_t rows) {
     return whole(target, fmt::format("input x: f32[{0}, 65536]\noutput y: f32[{0}, 65536]\n"
@@ -493,7 +498,7 @@ TEST(Emit, OffsetsOfLargeArraysAreLong) {
   }
 }
 
-// The value that ends a loop counts, too.
+// The value that ends the loop must fit in 32 bits, too.
 TEST(Emit, LoopsThatLeave32BitsAreLong) {
   const auto text = [](std::int64_t extent) {
     return whole("sm_90", fmt::format("output y: f32[{0}]\nTile(axes=(a0:1=BLOCK, a1:64=THREAD)):\n"

@@ -10,7 +10,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// Block tiles of 16 x 16, k in chunks of 16, two slots; each thread has 2 x 2 elements and copies 4 of each operand.
+// Block tiles of 16 x 16, k in chunks of 16, two slots. Each thread computes 2 x 2 elements, and copies 4 elements of
+// each operand.
 const std::string matmul = R"(=== kernel: mm ===
 input a: f32[32, 64]
 input b: f32[64, 32]
@@ -87,7 +88,7 @@ TEST(CpAsync, FindsAWrongSlot) {
   EXPECT_THAT(fault("in3 = load a_smem[1", "in3 = load a_smem[(a2 % 3)"), HasSubstr("index out of range: 2"));
 }
 
-// The copy of the next chunk behind the loads of this one, into the same slot.
+// The copy of the next chunk comes after the loads of this chunk, and goes into the same slot.
 TEST(CpAsync, FindsARefillOfWhatIsRead) {
   const std::string late =
       "      acc1:f32x2 <- fma(acc1, in1, in2)\n    CpAsyncCopy(a_smem[(a4 % 2), 0, 0], a[0, 0], lanes=4)\n";
@@ -130,7 +131,7 @@ TEST(Limits, SharedMemoryOverTheLimit) {
       AllOf(HasSubstr("shared memory over the limit: 4096 bytes of 4095"), HasSubstr("`Smem b_smem[2, 16, 16]")));
 }
 
-// Two rows of 64 by two warps each; afterwards every thread has the total.
+// Two rows of 64 elements, each summed by two warps. Afterwards every thread has its row's total.
 const std::string rows = R"(=== kernel: rows ===
 input x: f32[2, 64]
 output y: f32[2, 64]

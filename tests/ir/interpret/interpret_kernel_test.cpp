@@ -11,7 +11,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// Lines of a kernel that sums rows by a tree; each planted fault below changes one of them.
+// Lines of a kernel that sums rows by a tree. Each planted fault below changes one of these lines.
 struct Kernel {
   std::string fill = "  s[a1] = acc0\n";
   std::string before = "  Sync\n";

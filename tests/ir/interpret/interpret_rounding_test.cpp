@@ -1,4 +1,4 @@
-// How far rounding in f32 may take the values of a kernel.
+// How far rounding in f32 may move the values of a kernel.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr double unit = 0x1p-24;
 
-/// Of y[0], where x is given and the body makes y of it.
+/// Returns the bound on the rounding error of y[0], which `body` computes from `x`.
 double rounding(const std::vector<double>& x, const std::string& body) {
   const std::string size = std::to_string(x.size());
   const Program loop = parse("=== loop: k ===\ninput x: f32[" + size + "]\noutput y: f32[1]\n" + body);
@@ -39,13 +39,14 @@ TEST(InterpretRounding, OfOneOperation) {
       << "f32 has no 0.1";
 }
 
-// 1000 is added and taken away again: what is lost in between stays.
+// 1000 is added and subtracted again. The error of the first step remains.
 TEST(InterpretRounding, CancellationKeepsIt) {
   const std::string there_and_back = "in0 = load x[0]\nv0 = add(in0, 1000)\nv1 = subtract(v0, 1000)\ny[0] = v1\n";
   EXPECT_NEAR(rounding({0.5}, there_and_back), 1000.5 * unit, 2 * unit);
 }
 
-// Terms of one sign: sqrt(K / 3) units of the sum; a sum that cancels has as much of its terms' size.
+// If all terms have one sign, the bound is sqrt(K / 3) units of the sum. A sum that cancels has a bound of the same
+// order, from the size of its terms.
 TEST(InterpretRounding, OfLongSums) {
   const std::string body = "for a0 in 0..3000: # reduce\n  in0 = load x[a0]\n  acc0 <- add(acc0, in0)\ny[0] = acc0\n";
   EXPECT_NEAR(rounding(std::vector<double>(3000, 1), body), 3000 * unit * std::sqrt(1000.0), 3 * unit * 100);
@@ -54,7 +55,7 @@ TEST(InterpretRounding, OfLongSums) {
   EXPECT_GT(rounding(cancels, body), 1000 * unit) << "of a sum of 0";
 }
 
-// The mean that all terms share is off by the same for all: that does not average out.
+// The error of the mean is the same in all terms, so it does not average out.
 TEST(InterpretRounding, SharedErrorsAdd) {
   std::vector<double> x(1024, 1000);
   x[0] = 1000.25;
@@ -78,8 +79,8 @@ TEST(InterpretRounding, AMaskIsExact) {
   EXPECT_EQ(rounding({3}, body), 3 * unit);
 }
 
-// Four times the bound is what the check explains (docs/measurement.md): exponentials of bf16 stay within, and of a
-// kernel of f16 they do not.
+// The check accepts errors up to four times the bound (docs/measurement.md). Errors of exponentials in bf16 stay within
+// that, but exceed the bound of an f16 kernel.
 TEST(InterpretRounding, ExponentialsOfSixteenBits) {
   Rng rng(7);
   for (const int keys : {64, 512, 4096}) {

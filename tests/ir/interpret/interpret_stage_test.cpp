@@ -46,7 +46,7 @@ Tile(axes=(a0:4=THREAD, a1:4=THREAD)):
                   "T\n", transport + "\n");
 }
 
-// Four chunks in three slots: two groups are under way, the epilogue is a loop.
+// Four chunks in three slots: two groups are in flight, and the epilogue is a loop.
 const std::string three_slots = R"(=== tile: mm ===
 input a: f32[4, 16]
 input b: f32[16, 4]
@@ -72,7 +72,7 @@ Tile(axes=(a0:4=THREAD, a1:4=THREAD)):
   c[a0, a1] = acc0
 )";
 
-// The same product in as many slots with the last fills under a condition; each trip waits alike.
+// The same product in as many slots, but the last fills are predicated, so that each trip waits in the same way.
 std::string predicated(const std::string& transport) {
   return replaced(R"(=== tile: mm ===
 input a: f32[4, 16]
@@ -120,14 +120,14 @@ TEST_P(Pipelined, FindsAFillThatAnEarlyConditionDrops) {
   }
 }
 
-// Slab 3 goes where slab 0 is still read.
+// Slab 3 goes into the slot from which slab 0 is still read.
 TEST_P(Pipelined, FindsASlotThatIsReusedEarly) {
   const std::string text = with(with(predicated(GetParam()), "buffers=3@((a2 + 2) % 3)", "buffers=3@(a2 % 3)"),
                                 "origin=(0, ((a2 + 2) * 4))", "origin=(0, ((a2 + 3) * 4))");
   EXPECT_THAT(error_of(text), AnyOf(HasSubstr("read of an asynchronous copy"), HasSubstr("wrong phase")));
 }
 
-// An implied barrier stands before a Stage of one slot in a loop.
+// A Stage of one slot in a loop has an implied barrier before it.
 TEST_P(Pipelined, OneSlot) {
   const std::string text = replaced(R"(=== tile: mm ===
 input a: f32[4, 12]
@@ -150,7 +150,7 @@ Tile(axes=(a0:4=THREAD, a1:4=THREAD)):
   expect_near(memory.at("c"), product(memory, 4, 4, 12));
 }
 
-// Outside loops there is none.
+// Outside loops, no barrier is implied.
 TEST(Stages, FindsARefillInStraightCode) {
   const std::string text = R"(=== tile: twice ===
 input x: f32[8]
@@ -187,7 +187,7 @@ TEST_P(Pipelined, FindsARefillOfACopyUnderWay) {
               AllOf(HasSubstr("overwrite of an asynchronous copy"), HasSubstr("`a_smem = Stage(a, origin=(0, 0)")));
 }
 
-// Behind the loads, into the slot that they read.
+// The refill comes after the loads, and goes into the slot that they read.
 TEST_P(Pipelined, FindsARefillOfWhatIsRead) {
   const std::string stage = std::string("    a_smem = Stage(a, origin=(0, ((a2 + 1) * 4)), slab=(s0:4@0, s1:4@1)) ") +
                             "buffers=2@((a2 + 1) % 2) " + GetParam() + "\n";
@@ -252,7 +252,7 @@ Tile(axes=(a0:2=THREAD, a1:2=REG)):
   expect_near(memory.at("y"), y);
 }
 
-// The threads of a warp go in step; of another warp nothing is there.
+// The threads of a warp run in step, so they need no barrier. Registers of another warp are not visible.
 TEST(Interpret, RegistersOfWarps) {
   const std::string text =
       "=== tile: k ===\noutput y: f32[64]\nTile(axes=(a0:64=THREAD)):\n  Smem s[64] (f32) registers\n"

@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// a[m, k] * b[k, n], with the strides of b.
+// Returns a[m, k] * b[k, n]. `row` and `column` are the strides of b.
 Values matmul(const Memory& memory, int m, int n, int k, int row, int column) {
   Values c(static_cast<std::size_t>(m * n));
   for (int i = 0; i < m; ++i)
@@ -120,7 +120,8 @@ for a0 in 0..4: # free
   expect_near(memory.at("y"), {x[0] + x[1] + x[2], x[3] + x[4] + x[5], x[6] + x[7] + x[8], x[9]});
 }
 
-// 2 x 3 elements per thread by a register and a vector axis, the last block shifted inwards, the reduce tail guarded.
+// Each thread computes 2 x 3 elements by a register axis and a vector axis. The last block is shifted inwards, and the
+// reduce tail is guarded.
 TEST(InterpretTile, MatmulWithRegistersVectorsAndStages) {
   const Memory memory = run(R"(=== tile: matmul ===
 input a: f32[5, 7]
@@ -175,7 +176,7 @@ TEST(InterpretTile, CombineMergesThreadsAndVectors) {
   expect_near(memory.at("y"), y);
 }
 
-// After the Combine nothing depends on the vector axis: each of the four threads adds once.
+// After the Combine nothing depends on the vector axis, so each of the four threads adds once.
 TEST(InterpretTile, StatementsRunOnceForAxesTheyDoNotDependOn) {
   const Program program = parse(with_mode("+="));
   Memory memory = random_memory(program);

@@ -10,7 +10,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// Block tiles of 16 x 32, k in four chunks of 16, of which the last leaves the source by 4; two slots, swizzled.
+// Block tiles of 16 x 32; k in four chunks of 16, of which the last exceeds the source by 4; two slots, swizzled.
 const std::string matmul = R"(=== kernel: mm ===
 input a: f32[32, 60]
 input b: f32[60, 32]
@@ -119,7 +119,7 @@ TEST(Tma, FindsAMissingBarrierBehindTheInitialisation) {
                     HasSubstr("thread 1 at `MbarrierWait(mbar[(a3 % 2)]")));
 }
 
-// One thread waits: the others see the copies behind a Sync.
+// One thread waits. The others see the copies after a Sync.
 TEST(Tma, OneThreadMayWaitForAll) {
   const std::string one =
       with(matmul, "    MbarrierWait(mbar[(a3 % 2)]", "    if (a1 + a2 < 1):\n      MbarrierWait(mbar[(a3 % 2)]");

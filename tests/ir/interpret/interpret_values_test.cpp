@@ -77,11 +77,11 @@ TEST(InterpretValues, SixteenBitsAreRoundedWhereTheyAreStored) {
       "  y[a0] = v0\n"
       "  v1 = round_bf16(v0)\n"
       "  z[a0] = v1\n";
-  const double x = 1.0009765625;  // 1 + 2^-10, which f16 holds and bf16 rounds to 1
+  const double x = 1.0009765625;  // 1 + 2^-10, which f16 can represent and bf16 rounds to 1
   Memory memory = {{"x", {x, 1.5, 100'000}}, {"y", Values(3, NAN)}, {"z", Values(3, NAN)}};
   const Memory rounded = run_on(text, memory);
   EXPECT_EQ(rounded.at("x"), (Values{1, 1.5, 99'840}));
-  EXPECT_EQ(rounded.at("y"), (Values{x, 1.501953125, INFINITY}));  // 1.50146484375 lies halfway, 1.501953125 is even
+  EXPECT_EQ(rounded.at("y"), (Values{x, 1.501953125, INFINITY}));  // 1.50146484375 is a tie; 1.501953125 is even
   EXPECT_EQ(rounded.at("z"), (Values{1, 1.5, 99'840}));
   interpret(parse(text), memory, {}, Outputs::exact);
   EXPECT_EQ(memory.at("y"), (Values{x, 1.50146484375, 99'840 * x}));
@@ -95,7 +95,7 @@ TEST(InterpretValues, Tf32HasElevenBits) {
   EXPECT_EQ(memory.at("y"), (Values{1 + 0x1p-10, -0x1.ffcp0}));
 }
 
-// A lane for each matrix of a fragment (ir/hardware/mma.h).
+// A load has one lane for each matrix of a fragment (ir/hardware/mma.h), and these lie apart.
 TEST(InterpretValues, LanesOfALoadMayLieApart) {
   const std::string text =
       "=== kernel: k ===\noutput y: f32[16]\nTile(axes=(a0:1=BLOCK, a1:4=THREAD)):\n  Smem s[4, 4] (f32)\n"

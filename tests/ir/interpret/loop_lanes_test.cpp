@@ -1,4 +1,4 @@
-// Loop programs whose free loops run in lanes, against one lane at a time.
+// Loop programs whose free loops run in lanes, compared with one lane at a time.
 #include "ir/interpret/loop_lanes.h"
 
 #include <gtest/gtest.h>
@@ -13,8 +13,7 @@
 namespace deplo::ir::exec {
 namespace {
 
-// Each row has its own maximum, so not all loops lie around each other; an element of each row is chosen by a number,
-// and another one is guarded.
+// Each row has its own maximum, so the loops are not perfectly nested. A loaded number selects an element of each row.
 constexpr std::string_view rows = R"(=== loop: rows ===
 symbols M, N, K
 input x: f32[M, N, K]

@@ -1,4 +1,4 @@
-// Hashes of expressions: what makes two of them equal is exact in floats, and nothing else is equal.
+// Hashes of expressions: rewrites that are exact in floats keep the hash, and all others change it.
 #include "ir/interpret/arithmetic/order.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Proofs in exact arithmetic: equal formulas agree, other ones do not, however little they differ in numbers.
+// Proofs in exact arithmetic: equal formulas agree; other formulas do not, however close their values are in floats.
 #include "ir/interpret/proof.h"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ std::string difference(const std::string& meaning, const std::string& other, std
   return Proof(program, random_inputs(program, seed), seed).difference(parse(other));
 }
 
-/// A row of x becomes y, by these statements.
+/// Returns a program that computes a row y from a row x by these statements.
 std::string of_row(const std::string& body, int extent = 16) {
   return fmt::format("=== loop: row ===\ninput x: f32[{0}]\noutput y: f32[{0}]\nfor a0 in 0..1: # free\n{1}", extent,
                      body);
@@ -73,7 +73,7 @@ TEST(Proof, TheOnlineSoftmaxIsThatOfThreeSweeps) {
   EXPECT_EQ(difference(three_sweeps, without_maximum), "") << "equal as a formula, though it overflows";
 }
 
-// E[x^2] - E[x]^2, the mean of squared differences, and Welford's recurrence.
+// Three formulas of the variance: E[x^2] - E[x]^2, the mean of squared differences, and Welford's recurrence.
 TEST(Proof, FormsOfTheVarianceAgree) {
   const std::string differences = of_row(R"(  for a1 in 0..16: # reduce
     in0 = load x[a1]
@@ -141,7 +141,7 @@ TEST(Proof, SeesWhatNoToleranceSees) {
   EXPECT_NE(difference(whole, ending("  v9 = multiply(acc0, 1.0000000000000002)\n", "= v9")), "");
 }
 
-// The machine of PTX found that they were not.
+// An index has the same value as a float and as a converted integer. The PTX machine found that this was not so.
 TEST(Proof, IndicesAreTheNumbersThatTheyAre) {
   const auto with = [](const std::string& statements) {
     return of_row("  for a1 in 0..16: # free\n" + statements + "    in0 = load x[a1]\n    v2 = multiply(v1, in0)\n" +
@@ -177,7 +177,7 @@ TEST(Proof, SeesAMissingPartOfTheSoftmax) {
       << "any number may be subtracted from all";
 }
 
-// docs/proofs.md says so: an exponential keeps of its argument only what a second exponential does not see.
+// A limit of proofs (docs/proofs.md): in their arithmetic exp(exp(x)) does not depend on x.
 TEST(Proof, DoesNotSeeInsideTwoExponentials) {
   const auto twice = [](const char* inner) {
     return of_row(fmt::format(R"(  for a1 in 0..16: # free

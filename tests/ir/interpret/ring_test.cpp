@@ -1,4 +1,4 @@
-// The exact arithmetic: its laws, and what is the same in it as in numbers.
+// The exact arithmetic: its laws, and which results are the same as those of ordinary numbers.
 #include "ir/interpret/arithmetic/ring.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ double add(double a, double b) { return apply(Op::add, a, b); }
 double times(double a, double b) { return apply(Op::multiply, a, b); }
 double number(double value) { return ring().constant(value); }
 
-/// Three elements for each case.
+/// Calls `f` with three elements in each case.
 template <class F>
 void for_each_case(F f) {
   for (const std::uint64_t seed : drawn_seeds(cases)) {
@@ -90,7 +90,7 @@ TEST(Ring, OrdersElements) {
 }
 
 TEST(Ring, KeepsTheAlgebraOfConstants) {
-  // Sums and products of these are exact in double.
+  // Sums and products of these values are exact in double.
   const double values[] = {0, 1, -1, 0.5, -0.75, 3, 1e6, 0x1p-10, -0x1p30, 0x1.5p-12};
   for (const double a : values)
     for (const double b : values) {
@@ -143,7 +143,7 @@ TEST(Ring, KeepsInfinitiesAndNaN) {
   EXPECT_NE(ring().canonical(large), large);
 }
 
-// Two functions of two operands, each, and of one operand twice.
+// The hash of a function depends on the function and on its operand, and on nothing else.
 TEST(Ring, HashesOtherFunctions) {
   for (const Op op : {Op::log, Op::sqrt, Op::tanh, Op::sigmoid, Op::erf, Op::sin, Op::cos}) {
     const double x = Ring::element(1), y = Ring::element(2);

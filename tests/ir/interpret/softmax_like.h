@@ -1,4 +1,4 @@
-// A small Loop IR program with inputs of two ranks, a reduction and what uses its value.
+// A small Loop IR program with inputs of two ranks, a reduction, and statements that use its result.
 #pragma once
 
 namespace deplo::ir {
