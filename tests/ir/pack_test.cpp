@@ -1,5 +1,5 @@
-// Pack, and operands of matrix instructions in registers: text, form, what elements are rounded to, and when a fragment
-// may change.
+// Pack, and operands of matrix instructions in registers: text, well-formedness, how elements are rounded, and when a
+// fragment may change.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A thread of a warp packs four f32 of its own.
+// Returns a kernel in which each thread of a warp packs four f32 of its own.
 Program packing(std::string_view type) {
   return parse(
       fmt::format("=== kernel: k ===\ninput x: f32[32, 4]\noutput y: {0}[32, 4]\n"
@@ -37,7 +37,7 @@ TEST(Pack, IsReadAsItIsPrinted) {
   }
 }
 
-// To the nearest, ties to even; a NaN stays one, what is too large becomes infinite, what is small subnormal.
+// Rounds to the nearest, ties to even. NaN stays NaN, values that are too large become infinite, small ones subnormal.
 TEST(Pack, RoundsToTheTypeOfTheFragment) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   const std::vector<double> values = {
@@ -95,7 +95,8 @@ TEST(Pack, HasWholeRegisters) {
   EXPECT_THAT(verified("  Pack(v0:bf16x4 <- in0, in2, in0)\n"), HasSubstr("would lie in two registers each"));
 }
 
-// One product of a warpgroup: rows from registers, columns that TMA brought. `trips` times, each ended by `wait`.
+// Returns a product of a warpgroup: its rows come from registers, its columns from TMA. It runs `trips` times, and each
+// trip ends with `wait`.
 std::string product(const std::string& fence, const std::string& wait, int trips = 1) {
   return fmt::format(
       "=== kernel: k ===\ninput x: bf16[64, 16]\ninput w: bf16[8, 16]\noutput y: f32[64, 8]\n"
@@ -145,7 +146,7 @@ TEST(Fragments, AreOperandAOfAWarpgroup) {
     }
 }
 
-// By PTX operands a is four registers, and what says how it lies has no place.
+// In PTX, operand a is four registers, so there is no operand that gives its layout.
 TEST(Fragments, AreRegistersInTheSource) {
   const KernelSource source = emit(parse(product(fenced, waited)), load_target("sm_90"));
   EXPECT_TRUE(source.architecture_specific);

@@ -1,4 +1,4 @@
-// QuadTranspose: text, form, which element goes where, and that all threads come.
+// QuadTranspose: its text, its well-formedness, which element goes where, and that all threads must reach it.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,8 @@ using ::testing::HasSubstr;
 
 constexpr std::int64_t threads = 32, width = 8;
 
-// Thread t of four reads pairs t of four rows of eight, and stores row t.
+// Returns a kernel in which each group of four threads transposes: thread t reads pair t of four rows of eight, and
+// stores row t.
 std::string transposing(std::string_view type, std::string_view of = "f32") {
   return fmt::format(
       "=== kernel: k ===\ninput x: {1}[32, 8]\noutput y: {0}[32, 8]\nTile(axes=(a0:1=BLOCK, a1:8=THREAD, "

@@ -1,4 +1,4 @@
-// Loops marked `# scan`: their text, where their accumulators start, their meaning and what is refused.
+// Loops marked `# scan`: their text, where their accumulators start, their meaning, and what is refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ Memory run(const Program& program, std::vector<double> x) {
   return memory;
 }
 
-// At each place what there is up to it, and what all of the row comes to.
+// Writes the running sum of each row, and then the total of the row.
 const std::string running = kernel("output y: f32[2, 3]\noutput total: f32[2]\n", R"(for a0 in 0..2: # free
   for a1 in 0..3: # scan
     in0 = load x[a0, a1]
@@ -46,7 +46,7 @@ TEST(Scan, CarriesItsAccumulators) {
   EXPECT_THAT(memory.at("total"), ElementsAre(6, 15));
 }
 
-// The same text with a free loop starts its sum anew in each iteration.
+// The same text with a free loop restarts its sum in each iteration.
 TEST(Scan, IsNoFreeLoop) {
   const std::string body = R"(for a0 in 0..2: # free
   for a1 in 0..3: # MARK
@@ -73,7 +73,7 @@ TEST(Scan, IsNoFreeLoop) {
                 .program);
 }
 
-// A sum inside the body is another one in each iteration: what the sums of the rows up to each row come to.
+// A sum inside the body restarts in each iteration. The outer sum is the running total of all rows so far.
 TEST(Scan, StartsInnerSumsAnew) {
   const Program program = parse(kernel("output y: f32[2]\n", R"(for a0 in 0..2: # scan
   for a1 in 0..3: # reduce
@@ -86,7 +86,7 @@ TEST(Scan, StartsInnerSumsAnew) {
   EXPECT_THAT(run(program, {1, 2, 3, 4, 5, 6}).at("y"), ElementsAre(6, 21));
 }
 
-// A condition decides whether an iteration adds; all iterations read.
+// A condition decides whether an iteration adds. All iterations read the sum.
 TEST(Scan, CarriesWhatAConditionUpdates) {
   const Program program = parse(kernel("output y: f32[2, 3]\n", R"(for a0 in 0..2: # free
   for a1 in 0..3: # scan
@@ -113,7 +113,7 @@ TEST(Scan, OfExtremesKeepsNaN) {
   EXPECT_TRUE(std::isnan(y[4]) && std::isnan(y[5]));
 }
 
-// At one place of a scan: all before it is computed, nothing behind it.
+// To evaluate a scan at one iteration, the iterations before it are computed, and none after it.
 TEST(Scan, IsEvaluatedAtAPlace) {
   const Program program = parse(running);
   EXPECT_EQ(free_axes(program), (std::vector<std::pair<std::string, std::int64_t>>{{"a0", 2}, {"a1", 3}}));
@@ -134,7 +134,7 @@ TEST(Scan, IsEvaluatedAtAPlace) {
   EXPECT_EQ(finder.find(5)->value, 15);
 }
 
-// A long sum is one of partial sums; a scan is a chain, whose error grows with the total.
+// A long reduction is computed by partial sums. A scan is a chain, whose error grows with the running total.
 TEST(Scan, HasTheRoundingErrorsOfAChain) {
   const auto error = [](const std::string& mark) {
     std::string text = R"(=== loop: kernel ===

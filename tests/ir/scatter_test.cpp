@@ -1,5 +1,5 @@
-// Writes to elements that loaded numbers choose, and slabs that begin where they say: text, form, what is written, and
-// what no program may do.
+// Writes to elements that loaded numbers select, and slabs that begin where loaded numbers say: text, well-formedness,
+// meaning, and errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 
 constexpr std::string_view buffers = "input rows: i32[4]\ninput x: f32[4, 3]\noutput y: f32[5, 3]\n";
 
-/// Rows of x to rows of y: `write` stands in the loops over both.
+/// Returns a loop that copies rows of x to rows of y. `write` is the statement in the loops over rows and columns.
 Program scatter(std::string_view write, std::string_view of = buffers) {
   return parse("=== loop: scatter ===\n" + std::string(of) +
                "for a0 in 0..4: # free\n  for a1 in 0..3: # free\n    in0:i32 = load rows[a0]\n"
@@ -72,8 +72,8 @@ TEST(Scatter, TwoTurnsDoNotWriteOneElement) {
   EXPECT_THAT(message(masked(), {4, 2, 0, 2}),
               HasSubstr("scatter: block 0, thread 0 writes element 6 of y, which another turn has written, at `y[in0, "
                         "a1] = in1`"));
-  EXPECT_EQ(message(masked(), {-1, 7, -1, 7}), "");  // as often as they like where nothing is written
-  // Also if a thread does both, and to the same bits in Loop IR alone.
+  EXPECT_EQ(message(masked(), {-1, 7, -1, 7}), "");  // indices may repeat if nothing is written
+  // The error is found even if one thread writes both times. Only Loop IR also refuses to write the same bits twice.
   Program tile = parse("=== tile: scatter ===\n" + std::string(buffers) +
                        "Tile(axes=(a1:3=THREAD, a0:4=REG)):\n  in0:i32 = load rows[a0]\n  in1 = load x[a0, a1]\n"
                        "  if ((-1 < in0) && (in0 < 5)):\n    y[in0, a1] = in1\n");
@@ -128,7 +128,7 @@ for a0 in 0..4: # free
   EXPECT_NE(key(scatter("    if ((0 < in0) && (in0 < 5)):\n      y[in0, a1] = in1\n")), key(masked()));
 }
 
-// A slab may begin where a number says that all threads of the block have.
+// The origin of a slab may be a loaded number if all threads of the block load the same number.
 std::string staging(std::string_view axes, std::string_view number) {
   return "=== tile: k ===\ninput at: i32[4, 2]\ninput x: f32[8, 2]\noutput y: f32[4, 2]\nTile(axes=(" +
          std::string(axes) + ")):\n  in0:i32 = load at[" + std::string(number) +

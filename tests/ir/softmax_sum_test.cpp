@@ -1,4 +1,4 @@
-// A step of the online softmax against three sweeps: the greatest score, then the sums.
+// A step of the online softmax against three sweeps, which compute the greatest score first and then the sums.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -65,7 +65,8 @@ TEST(SoftmaxSum, IsWhatThreeSweepsGive) {
                    {"l", std::vector<double>(rows)},
                    {"o", std::vector<double>(rows)}};
   for (int i = 0; i < keys; ++i) memory["w"].push_back(2 * rng.uniform() - 1);
-  for (int r = 0; r < rows; ++r)  // scores that overflow alone; rows whose first, or whose every score is -inf
+  // Scores that would overflow without the maximum; rows whose first scores, or all scores, are -inf.
+  for (int r = 0; r < rows; ++r)
     for (int k = 0; k < keys; ++k)
       memory["s"].push_back(r % 4 == 1 && k < r ? none : (r % 4 == 2 ? 1000 : 8) * (2 * rng.uniform() - 1));
   interpret(program, memory);
@@ -78,7 +79,7 @@ TEST(SoftmaxSum, IsWhatThreeSweepsGive) {
   }
 }
 
-// Where only a quotient is read, the maximum still is that of all keys: greater scores come late here.
+// Even if only a quotient is read, the maximum is that of all keys. Here the greater scores come late.
 TEST(SoftmaxSum, PartsLiveTogether) {
   const Program program = parse(R"(=== loop: weighted ===
 input s: f32[3]
@@ -98,7 +99,7 @@ for a0 in 0..2: # free
   for (const double value : memory["o"]) EXPECT_NEAR(value, sums.weighted / sums.count, 1e-14);
 }
 
-// A score counts once for each query and key, a sum for each column, too; all else as it always did.
+// A score counts once for each query and key. A sum counts for each column, too. All other operations count as usual.
 TEST(SoftmaxSum, Work) {
   const Program program = parse(R"(=== loop: attention ===
 input q: f32[5, 8]
@@ -125,7 +126,7 @@ for a0 in 0..5: # free
   EXPECT_EQ(work(program).flops, scores * (product + 1 + 3 + 1) + scores * columns * (1 + 2) + 5 * columns);
 }
 
-// The bound of rounding holds for the same steps in f32, and is no more than the sums' own size.
+// The bound on rounding holds for the same steps in f32, and is small compared with the sums.
 TEST(SoftmaxSum, KnowsHowFarRoundingGoes) {
   constexpr int keys = 200;
   const Program program = one_sweep(1, keys);
@@ -166,7 +167,7 @@ TEST(SoftmaxSum, IsChecked) {
   EXPECT_THROW(parse("=== loop: k ===\nacc0, acc1 <- softmax_sum(1, 1, 1)\n"), Error);
 }
 
-// Programs that differ in names only are one; the score and a weight are not the same.
+// Programs that differ only in names have one key. A score and a weight cannot be swapped.
 TEST(SoftmaxSum, HasAKey) {
   const auto key = [](const std::string& step) {
     return print(canonical(parse("=== loop: k ===\ninput x: f32[8]\ninput y: f32[8]\noutput o: f32[1]\n"
@@ -178,7 +179,8 @@ TEST(SoftmaxSum, HasAKey) {
   EXPECT_NE(key("acc0, acc1, acc2 <- softmax_sum(in0, 1, in1)"), key("acc0, acc1, acc2 <- softmax_sum(in0, in1, 1)"));
 }
 
-// Half of the keys of a causal attention are hidden: no schedule need compute their scores. Of many, some are tried.
+// A causal attention hides half of its keys, so no schedule needs to compute their scores. If there are many keys, a
+// sample of them is counted.
 TEST(SoftmaxSum, CountsTheKeysThatAreSeen) {
   const auto flops = [](std::int64_t keys, const std::string& condition) {
     return work(parse(fmt::format(
@@ -194,7 +196,7 @@ TEST(SoftmaxSum, CountsTheKeysThatAreSeen) {
   EXPECT_NEAR(flops(8192, "(a1 < (a0 + 1))") / flops(8192, "(a1 < 8192)"), 0.5, 0.002);
 }
 
-// What masks say of positions, in the ways that they are written.
+// The condition that a mask sets on positions is recognised in all the ways in which masks are written.
 TEST(SoftmaxSum, ScoresAreSeenWhereMasksSay) {
   const auto seen_by = [](const std::string& mask) {
     const Program loop = parse(fmt::format(R"(=== loop: k ===
@@ -225,7 +227,7 @@ for a0 in 0..4: # free
   EXPECT_EQ(seen_by("    v2 = select(v0, 1, 0)\n    v3:bool = not_equal(v2, 0)\n    v9 = select(v3, in0, -inf)\n"),
             causal);
   EXPECT_EQ(seen_by("    v9 = select(in1, in0, -inf)\n"), "1");
-  EXPECT_EQ(seen_by("    v9 = select(v0, -inf, in0)\n"), "1");  // hides what the others show
+  EXPECT_EQ(seen_by("    v9 = select(v0, -inf, in0)\n"), "1");  // hides the scores that the other masks show
   EXPECT_EQ(seen_by("    v9 = select(v0, in0, 0)\n"), "1");
 }
 

@@ -1,4 +1,4 @@
-// Writes past the caches: their text, when they are legal, their meaning, their source.
+// Writes that bypass the caches: their text, when they are legal, their meaning, their source.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Tensor IR: its text, what the verifier refuses, what it means.
+// Tensor IR: its text, what the verifier refuses, its meaning.
 #include "ir/tensor/tensor.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ Node coordinates(std::string name, Expr value, Shape shape, DType dtype) {
   return {std::move(name), {dtype, std::move(shape)}, Coordinate{std::move(value)}, {}};
 }
 
-// Of the last node, where the inputs stand first.
+// Returns the values of the last node. The inputs are the first nodes.
 std::vector<double> values(std::vector<Node> nodes, const std::vector<std::vector<double>>& inputs) {
   Graph graph{std::move(nodes), {}};
   graph.outputs = {static_cast<int>(graph.nodes.size()) - 1};
@@ -45,7 +45,7 @@ std::vector<double> values(std::vector<Node> nodes, const std::vector<std::vecto
   return evaluate(graph, sources).front();
 }
 
-// Fifty equal elements are not added one by one.
+// Fifty equal elements are not added one by one: the sum becomes a product.
 TEST(Emitter, SumsEqualElementsByAProduct) {
   const auto reduced = [](Op op, Dims dims) {
     Emitter e(8);
@@ -101,7 +101,7 @@ TEST(Tensor, Text) {
 
 struct Refused {
   std::string problem;
-  Node node;  // after x: (4, 3), at: (4, 2) int32, s: 2.0
+  Node node;  // follows the nodes x: (4, 3), at: (4, 2) int32, s: 2.0
 };
 
 std::vector<Refused> refused() {
@@ -155,7 +155,7 @@ TEST(Tensor, VerifyRefuses) {
 }
 
 TEST(Tensor, ARangeThatOnlyTheWholeExpressionShows) {
-  // The intervals of i + j and of i alone do not say that the difference is j.
+  // The intervals of i + j and of i alone do not show that the difference is j.
   EXPECT_EQ(verify({{input("x", {2}), index_map("n", {{0, {i + j - i}, 1}}, {0}, {8, 2})}, {1}}), "");
 }
 
@@ -169,8 +169,8 @@ std::vector<double> copied(std::vector<double> from, DType dtype) {
   return values({input("x", {count}), elementwise("n", Op::copy, {0}, {count}, dtype)}, {std::move(from)});
 }
 
-// IEEE 754: binary16 has 11 bits of significand, the smallest step 2^-24; bfloat16 8 bits and the exponents of f32. A
-// copy to them is a matter of how the tensor is stored.
+// IEEE 754: binary16 has 11 bits of significand, and its smallest step is 2^-24; bfloat16 has 8 bits and the exponents
+// of f32. A copy to these types does not round, because they only say how the tensor is stored.
 TEST(Tensor, CopiesConvert) {
   EXPECT_EQ(copied({2.75, -2.75, 0.5}, DType::i32), (std::vector<double>{2, -2, 0}));
   EXPECT_EQ(copied({2.75, 0, -0.0, NAN}, DType::boolean), (std::vector<double>{1, 0, 0, 1}));

@@ -62,7 +62,7 @@ TEST(Expr, KnownDivisor) {
 }
 
 TEST(Expr, Bounds) {
-  const Ranges ranges{{"x", {0, 7}}, {"y", {-3, 3}}, {"x", {0, 1}}};  // the inner x shadows the outer
+  const Ranges ranges{{"x", {0, 7}}, {"y", {-3, 3}}, {"x", {0, 1}}};  // the inner x shadows the outer x
   EXPECT_EQ(bounds(x * 64 + y, ranges), (Interval{-3, 67}));
   EXPECT_EQ(bounds(y / 2, ranges), (Interval{-2, 1}));
   EXPECT_EQ(bounds(y % 2, ranges), (Interval{0, 1}));
@@ -115,7 +115,7 @@ TEST(Expr, AConditionNarrowsWhatItBounds) {
   EXPECT_EQ(narrow(less(3, x)), (Ranges{{"x", {4, 9}}, {"y", {2, 5}}}));
   EXPECT_EQ(narrow(less(x, y)), (Ranges{{"x", {0, 4}}, {"y", {2, 5}}}));
   EXPECT_EQ(narrow({ExprOp::land, less(x, 8), less(2, y)}), (Ranges{{"x", {0, 7}}, {"y", {3, 5}}}));
-  EXPECT_EQ(narrow(less(x * 2, 8)), ranges);  // not one by one
+  EXPECT_EQ(narrow(less(x * 2, 8)), ranges);  // a bound on x * 2 does not narrow x
   EXPECT_EQ(narrow(less(x, 100)), ranges);
   EXPECT_EQ(narrow(less(x, var("z"))), ranges);
   EXPECT_EQ(narrow(1), ranges);

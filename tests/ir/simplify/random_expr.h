@@ -16,7 +16,7 @@ inline std::int64_t between(Rng& rng, std::int64_t low, std::int64_t high) {
   return low + static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(high - low) + 1));
 }
 
-/// Tile sizes and their neighbours are what indices are made of.
+/// Returns a constant as indices have them: often a tile size, or else a number from -20 to 20.
 inline std::int64_t random_constant(Rng& rng) {
   static constexpr std::int64_t usual[] = {0, 1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 448};
   if (rng.below(3) == 0) return between(rng, -20, 20);
@@ -25,7 +25,7 @@ inline std::int64_t random_constant(Rng& rng) {
 
 inline Expr random_expr(Rng& rng, int depth);
 
-/// One that is not negative, as the sides of `^` are.
+/// Returns an expression that is never negative, as the operands of `^` must be.
 inline Expr random_natural(Rng& rng, int depth) {
   if (rng.below(3) == 0) return Expr(std::abs(random_constant(rng)));
   return random_expr(rng, depth) % Expr(1 + std::abs(random_constant(rng)));
@@ -49,7 +49,7 @@ inline Expr random_expr(Rng& rng, int depth) {
   return {op, std::move(lhs), random_expr(rng, depth - 1)};
 }
 
-/// Mostly loop-like ranges, [0, n).
+/// Returns ranges of a0 to a3: mostly those of loops, [0, n).
 inline Ranges random_ranges(Rng& rng) {
   Ranges ranges;
   for (int i = 0; i < 4; ++i) {
@@ -65,7 +65,7 @@ inline Values random_point(Rng& rng, const Ranges& ranges) {
   return values;
 }
 
-/// Every expression that is smaller in one place: a node replaced by an operand or by a small constant.
+/// Returns all expressions that are smaller in one place: a node is replaced by an operand or by a smaller constant.
 inline std::vector<Expr> smaller(const Expr& e) {
   if (e.kind() == Expr::Kind::variable) return {Expr(0), Expr(1)};
   if (e.kind() == Expr::Kind::constant)
@@ -82,7 +82,7 @@ inline std::vector<Expr> smaller(const Expr& e) {
   return result;
 }
 
-/// The smallest expression reachable in steps that still fails.
+/// Returns the smallest expression that still fails and can be reached by such steps.
 inline Expr shrink(Expr e, const std::function<bool(const Expr&)>& fails) {
   for (bool progress = true; progress;) {
     progress = false;

@@ -82,7 +82,7 @@ TEST(Simplify, LeavesAloneWhatOverflows) {
   }
 }
 
-// What is wrong with the simplification of e, "" when nothing is.
+// Returns what is wrong with the simplification of e, or "".
 std::string fault(const Expr& e, const Ranges& scope, const std::vector<testing::Values>& points) {
   const Expr s = simplify(e, scope);
   if (!simplify(s, scope).same(s)) return "not idempotent: " + print(s) + " -> " + print(simplify(s, scope));
@@ -151,7 +151,7 @@ TEST(Repeats, NeighboursThatShareAnElementDo) {
   EXPECT_EQ(repeats_of({(x + 1) / 2}, "x", 16), 0);
 }
 
-// What it says holds at every point; each claim is checked against values.
+// Checks the claims of walks_or_stands() against values at many points.
 TEST(WalksOrStands, StepsAreZeroOrOne) {
   int found = 0;
   for (const std::uint64_t seed : drawn_seeds(20000)) {

@@ -7,7 +7,7 @@
 namespace deplo::ir::tensor::inverse_test {
 namespace {
 
-// view[i, j, …] = source[index]; the inverse as text, one expression a dimension of the view.
+// Returns the inverse of view[i, j, …] = source[index] as text, with one expression for each dimension of the view.
 std::string inverted(const std::vector<Expr>& index, const Shape& source, const Shape& view) {
   const auto result = inverse(index, source, view);
   if (!result) return "none";

@@ -1,5 +1,5 @@
-// Constants at the ends of what their types hold: one value in the text, the interpreter and the sources. Devices:
-// tests/measure/constants_test.cpp.
+// Constants at the limits of their types have the same value in the text, the interpreter and the sources.
+// tests/measure/constants_test.cpp tests them on devices.
 #include "constants.h"
 
 #include <fmt/format.h>
@@ -99,7 +99,7 @@ TEST(Constants, InTheInterpreter) {
   EXPECT_EQ(memory.at("t"), (std::vector<double>{0, 1, 1, 1}));
 }
 
-// What PyTorch gives: a number beside a tensor of f32 becomes one.
+// As in PyTorch, a number in an operation with an f32 tensor becomes an f32.
 TEST(Constants, InExpressions) {
   const auto value = [](const std::string& text) {
     const torch::Graph graph = torch::parse_expression(text);

@@ -1,4 +1,4 @@
-// What the inputs of a kernel are drawn from: text, rules of form, and what does not depend on it.
+// The distributions of a kernel's inputs: text, well-formedness, and what does not depend on them.
 #include "ir/types/fill.h"
 
 #include <gmock/gmock.h>
@@ -104,7 +104,7 @@ TEST(Fill, DrawsWhatItSays) {
   EXPECT_NEAR(squares / 10000, 4, 0.2);
 }
 
-// All orders of few numbers, any of many.
+// All orders of few numbers occur, and all numbers of a large range.
 TEST(Fill, DistinctNumbersComeOnce) {
   Rng rng(1);
   std::set<std::vector<double>> orders;

@@ -1,4 +1,5 @@
-// Mutated texts give a program or an Error, never a crash; what parses round-trips and can be verified.
+// Mutated texts give a program or an Error, and never a crash. A program that was parsed round-trips and can be
+// verified.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -122,7 +123,7 @@ constexpr std::array<std::string_view, 28> words = {"9223372036854775807",
                                                     " tma",
                                                     "inf"};
 
-// The word around or after a random place: what keeps its kind keeps most texts readable.
+// Returns a word at or after a random position. Words are replaced by words, which keeps most texts readable.
 std::pair<std::size_t, std::size_t> word(const std::string& text, Rng& rng) {
   constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
   const std::size_t begin = text.find_first_of(letters, rng.below(text.size() + 1));
@@ -200,7 +201,7 @@ TEST(FuzzParse, MutatedTextsParseAndRoundTripOrFailWithAPlace) {
   }
   RecordProperty("parsed", parsed);
   RecordProperty("verified", verified);
-  EXPECT_GT(parsed, texts / 20);  // the mutations reach beyond the first error
+  EXPECT_GT(parsed, texts / 20);  // the mutations reach code beyond the first error
   EXPECT_GT(verified, texts / 100);
   EXPECT_LT(verified, parsed);
 }

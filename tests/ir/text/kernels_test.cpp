@@ -1,4 +1,4 @@
-// Every kernel of configs/kernels is a verified Loop program whose text is its identity.
+// Every kernel of configs/kernels is a verified Loop program that prints as its own text.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The text form: every statement both ways, every message with its place.
+// The text form: every statement in both directions, and every error message with its place.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ std::string message(std::string_view text, const Symbols& symbols = {}) {
   return "parsed";
 }
 
-// The message about one statement line that stands on line 2.
+// Returns the message about a single statement, which is on line 2.
 std::string line_message(const std::string& line) { return message("=== kernel: k ===\n" + line + "\n"); }
 
 void expect_same_text(const std::string& body, const std::string& level = "kernel") {
@@ -29,7 +29,7 @@ void expect_same_text(const std::string& body, const std::string& level = "kerne
   EXPECT_EQ(parse(print(p)), p);
 }
 
-// One of each form.
+// One statement of each form.
 const char* const statements[] = {
     "for a2 in 0..777: # reduce\n  v0 = exp(1)\n",
     "for a2 in 0..777: # free unroll\n  v0 = exp(1)\n",

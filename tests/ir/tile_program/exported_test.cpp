@@ -1,4 +1,4 @@
-// Bytecode that we exported from experiments/tile/kernels.py by experiments/export_tile.py, of versions 13.1 to 13.4.
+// Bytecode of versions 13.1 to 13.4 that we exported from experiments/tile/kernels.py with experiments/export_tile.py.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -77,7 +77,7 @@ TEST(Exported, Histogram) {
   for (std::int64_t i = 0; i < 100; ++i) ASSERT_EQ(launcher.at(counts, {i}), expected[static_cast<std::size_t>(i)]);
 }
 
-/// A lock that is acquired and released orders what it guards, in whatever order blocks come.
+/// A lock orders the accesses that it guards, whatever the order of the blocks.
 TEST(Exported, LockedSum) {
   const Program program = exported("locked_sum");
   for (std::uint64_t order = 0; order < 6; ++order) {
@@ -107,7 +107,7 @@ TEST(Exported, Matmul) {
     }
 }
 
-/// dx of each row, and dw and db that all rows add to, one at a time by a lock.
+/// dx belongs to each row. All rows add to dw and db, one at a time, guarded by a lock.
 TEST(Exported, LayerNormBackward) {
   constexpr std::int64_t rows = 5, n = 50, pitch = 56;
   const Program program = exported("layer_norm_backward_locked");
@@ -141,7 +141,7 @@ TEST(Exported, LayerNormBackward) {
   EXPECT_EQ(launcher.at(lock, {0}), 0);
 }
 
-/// 64 numbers as 8 x 8, against the sum that a transform is.
+/// 64 numbers as 8 x 8, compared with the sum that defines the transform.
 TEST(Exported, Fourier) {
   constexpr std::int64_t n = 8;
   Launcher launcher;
@@ -181,7 +181,7 @@ TEST(Exported, CumulativeSoftmax) {
   }
 }
 
-/// Which block is the last one depends on their order; what it finds does not.
+/// The order of the blocks decides which block is the last one, but not the result of that block.
 TEST(Exported, LastBlockSum) {
   const Program program = exported("last_block_sum");
   for (std::uint64_t order = 0; order < 4; ++order) {

@@ -1,4 +1,4 @@
-// What the interpreter finds in programs with a fault, and what it leaves alone.
+// What the interpreter finds in programs with a fault, and what it accepts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// Runs operations on one array `%p` of 8 f32, and a lock `%lock`, an i32 that is 1: "" or what is found.
+/// Runs operations on an array `%p` of 8 f32 and a lock `%lock`, an i32 that is 1. Returns the error, or "".
 std::string found(const std::string& body, std::array<std::int64_t, 3> grid = {1, 1, 1}, std::uint64_t order = 1) {
   const std::string text = R"(global @lock <i32: 1> : tile<1xi32>
 entry @f(%p: tile<ptr<f32>>) {
@@ -45,7 +45,7 @@ TEST(Faults, AStoreAndALoadThatNoTokenOrders) {
   EXPECT_THAT(found(load + "%t3 = store_ptr_tko weak %p, %f : tile<ptr<f32>>, tile<f32> -> token"),
               HasSubstr("expected an order by tokens"));
   EXPECT_EQ(found(load + "%t3 = store_ptr_tko weak %p, %f token=%t2 : tile<ptr<f32>>, tile<f32> -> token"), "");
-  // What is stored depends on what was loaded: that is an order, too.
+  // The stored value depends on the loaded value, which is an order, too.
   EXPECT_EQ(found(load +
                   "%w = addf %v, %f : tile<f32>\n%t3 = store_ptr_tko weak %p, %w : tile<ptr<f32>>, tile<f32> -> token"),
             "");
@@ -70,7 +70,7 @@ TEST(Faults, TwoBlocksAtOnePlace) {
   EXPECT_EQ(found("%t = store_ptr_tko relaxed device %p, %f : tile<ptr<f32>>, tile<f32> -> token", {2, 1, 1}), "");
 }
 
-/// A section that one block enters at a time; `acquire`, `release` and the tokens are what it is about.
+/// Returns a critical section that one block enters at a time. The tests vary `acquire`, `release` and the tokens.
 std::string locked(const std::string& acquire, const std::string& release, bool tokens, int releases = 1) {
   const std::string after = tokens ? " token=%a" : "", before = tokens ? " token=%s" : "";
   std::string text = "%a = loop : token {\n%o, %t = atomic_cas_tko " + acquire +
@@ -97,7 +97,7 @@ TEST(Faults, Locks) {
               HasSubstr("expected an order by release and acquire"));
 }
 
-/// A lock that is given back twice lets two blocks in.
+/// If a lock is released twice, two blocks get in.
 TEST(Faults, ALockReleasedTwice) {
   int findings = 0;
   for (std::uint64_t order = 0; order < 32; ++order)
@@ -115,7 +115,7 @@ TEST(Faults, BlocksThatWaitForEver) {
       AllOf(HasSubstr(": expected an end of the loop around it, found 20000 operations"), HasSubstr("a deadlock")));
 }
 
-/// Block 0 waits for the last one, which begins only because nothing else goes on.
+/// Block 0 waits for the last block, which begins only because no other block can continue.
 TEST(Faults, ABlockThatWaitsForALaterOne) {
   EXPECT_EQ(found("%n, %ny, %nz = get_num_tile_blocks : tile<i32>\n%last = subi %n, %1 : tile<i32>\n%is = cmpi equal "
                   "%x, %last, signed : tile<i32> -> tile<i1>\nif %is {\n%r, %u = atomic_rmw_tko release device %lock, "

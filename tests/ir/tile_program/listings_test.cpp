@@ -1,5 +1,5 @@
-// The eight programs of the specification's chapter 2: as they are corrected in experiments/tile, and what is said of
-// the listings that are wrong as printed.
+// The eight programs of chapter 2 of the specification: the corrected versions in experiments/tile, and the error
+// messages for the listings that are wrong as printed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -96,7 +96,7 @@ TEST(Listings, GemmBlock) {
     }
 }
 
-TEST(Listings, GemmSquare) {  // one block of its 4096: the first 64 rows of A, the first 64 columns of B
+TEST(Listings, GemmSquare) {  // runs one of its 4096 blocks: the first 64 rows of A, the first 64 columns of B
   constexpr std::int64_t n = 4096;
   Launcher launcher;
   const auto a = launcher.add_pointer("a", DType::f32, 64 * n);
@@ -182,7 +182,7 @@ TEST(Listings, AStepOfZero) {
             "never end");
 }
 
-/// The arrays of its size would take 3 x 64 MiB: one block needs few of their elements.
+/// Arrays of full size would take 3 x 64 MiB. One block needs only few of their elements.
 std::string run_as_printed(const std::string& text, std::array<std::int64_t, 3> grid) {
   return error_of([&] {
     Launcher launcher;

@@ -1,4 +1,4 @@
-// What each operation makes of numbers, by what a program prints.
+// The results of each operation, taken from what a program prints.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 namespace deplo::ir::tile_program {
 namespace {
 
-/// What an entry with these operations prints; each `show %x : TYPE` prints a value and a blank.
+/// Returns what an entry with these operations prints. Each `show %x : TYPE` prints a value and a space.
 std::string shown(std::string body) {
   for (std::size_t at = 0; (at = body.find("show ", at)) != std::string::npos;) {
     const std::size_t name_end = body.find(' ', at + 5), line_end = std::min(body.find('\n', at), body.size());
@@ -30,7 +30,7 @@ std::string shown(std::string body) {
   return text;
 }
 
-/// A value of the two constants `%a` and `%b`, by an operation on them.
+/// Returns the result of an operation on two constants, `%a` and `%b`.
 std::string of_two(const std::string& type, const std::string& a, const std::string& b, const std::string& operation,
                    const std::string& result) {
   const std::string element = type.substr(type.rfind('x') == std::string::npos ? 0 : type.rfind('x') + 1);
@@ -96,7 +96,7 @@ TEST(Operations, FloatsRoundToTheirType) {
   EXPECT_EQ(of_two("f32", "5.5", "-2.0", "remf %a, %b : tile<f32>", "f32"), "1.5");
   EXPECT_EQ(of_two("f32", "2.0", "0.5", "pow %a, %b : tile<f32>", "f32"), "1.4142135381698608");
   EXPECT_EQ(of_two("f32", "1.0", "-1.0", "atan2 %a, %b : tile<f32>", "f32"), "2.356194496154785");
-  // The product has 48 bits: an fma keeps them, a product and a sum do not.
+  // The product has 48 bits. An fma keeps them; a separate product and sum do not.
   EXPECT_EQ(shown("%a = constant <f32: 0x3F800001> : tile<f32>\n%c = constant <f32: -1.0> : tile<f32>\n%r = fma %a, "
                   "%a, %c : tile<f32>\nshow %r : tile<f32>"),
             "2.384185791015625e-07");
@@ -210,7 +210,7 @@ TEST(Operations, ReductionsAndScans) {
   EXPECT_EQ(shown(matrix + "%r = scan %a dim=1 reverse=true identities=[0.0 : f32] : tile<2x4xf32> -> tile<2x4xf32>\n" +
                   sum + "show %r : tile<2x4xf32>"),
             "[[10, 9, 7, 4], [26, 21, 15, 8]]");
-  // The greatest and its place, by a body that branches: row by row.
+  // The maximum and its index, by a body that branches.
   EXPECT_EQ(shown("%v = constant <f32: [3.0, 9.0, 4.0, 9.0]> : tile<4xf32>\n%i = iota : tile<4xi32>\n"
                   "%m, %at = reduce %v, %i dim=0 identities=[-1.0 : f32, 0 : i32] : tile<4xf32>, tile<4xi32> -> "
                   "tile<f32>, tile<i32>\n"

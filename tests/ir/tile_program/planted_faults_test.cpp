@@ -1,4 +1,4 @@
-// Faults planted at every access of sound programs, one at a time: each must be reported with its place.
+// Faults planted at every access of sound programs, one at a time. Each must be reported with its place.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,8 +34,8 @@ void add_zero(Launcher& launcher, const char* name, DType element) {
   launcher.set(launcher.add(name, element, {1}), {0}, 0);
 }
 
-/// With two tiles along each dimension, so that one too far is one outside for some block. Rows lie without gaps: what
-/// is beyond a row is another row's.
+/// Each program has two tiles along each dimension, so an index that is one too large is outside the array for some
+/// block. Rows have no gaps: elements after a row belong to the next row.
 const std::vector<Sound>& sound_programs() {
   static const std::string examples = "experiments/tile/", ours = "experiments/tile/exported/";
   static const std::vector<Sound> all = {
@@ -57,7 +57,8 @@ const std::vector<Sound>& sound_programs() {
        {2, 1, 1},
        [](Launcher& launcher) {
          launcher.add_pointer("x", DType::f16, 50 * 16);
-         launcher.arrays[launcher.add_pointer("id", DType::i32, 16)].set(3, 99);  // two for each row: the last one
+         // Two ids for each row: 99 means the last row.
+         launcher.arrays[launcher.add_pointer("id", DType::i32, 16)].set(3, 99);
          launcher.add_pointer("y", DType::f32, 16 * 16);
          launcher.scalar(std::int64_t{50});
          launcher.scalar(std::int64_t{16});
@@ -126,7 +127,7 @@ const std::vector<Sound>& sound_programs() {
   return all;
 }
 
-/// What is found in the text, in the first of some orders of blocks that shows it; "" where none does.
+/// Returns the error of the first order of blocks that shows one; "" if none does.
 std::string found(const Sound& sound, const std::string& text, std::array<std::int64_t, 3> grid) {
   const Program program = read_program(text, "t");
   for (std::uint64_t order = 0; order < 8; ++order) {
@@ -144,12 +145,12 @@ std::string found(const Sound& sound, const std::string& text, std::array<std::i
 
 struct Fault {
   std::string what;       // the operation and what is wrong with it
-  bool of_place = false;  // an access lies elsewhere; else its order is wrong
-  std::size_t line = 0;   // of the text: the operation's
-  std::string text = {};  // of the program
+  bool of_place = false;  // the access is at a wrong place; else its order is wrong
+  std::size_t line = 0;   // line of the operation in the text
+  std::string text = {};  // text of the whole program
 };
 
-/// The faults that can be planted in a line of a program, which has an operation each.
+/// Plants faults in each line of a program. Each line has one operation.
 class Planter {
  public:
   explicit Planter(const std::string& text) {
@@ -236,10 +237,10 @@ TEST(PlantedFaults, SoundProgramsHaveNone) {
   for (const Sound& sound : sound_programs()) EXPECT_EQ(found(sound, text_of(sound), sound.grid), "") << sound.file;
 }
 
-/// Faults that change nothing, and why.
+/// Faults that change nothing, by reason.
 const std::set<std::string>& no_faults() {
   static const std::set<std::string> all = {
-      // No store writes what it loads, or nothing but it accesses what it stores.
+      // No store writes what the access loads, or no other access uses what it stores.
       "chunked_softmax: load_view_tko 1 without its token",
       "chunked_softmax: load_view_tko 2 without its token",
       "chunked_softmax: store_view_tko 1 without its token",
@@ -265,18 +266,18 @@ const std::set<std::string>& no_faults() {
       "softmax: store_view_tko 1 without its token",
       "transpose: load_view_tko 1 without its token",
       "transpose: store_view_tko 1 without its token",
-      // What it stores is made of what is loaded there, which is an order, too.
+      // The stored value is computed from the value that is loaded there, which is an order, too.
       "layer_norm_backward_locked: store_view_tko 2 without its token",
       "layer_norm_backward_locked: store_view_tko 3 without its token",
       "locked_sum: store_ptr_tko 1 without its token",
       "saxpy: store_view_tko 1 without its token",
-      // Atomic accesses of one lock need no order.
+      // Atomic accesses to one lock need no order.
       "layer_norm_backward_locked: atomic_cas_tko 1 without its token",
       "locked_sum: atomic_cas_tko 1 without its token",
       "mutex: atomic_cas_tko 1 without its token",
-      // It guards no memory: blocks print at once.
+      // The lock guards no memory: blocks may print at the same time.
       "mutex: atomic_rmw_tko 1 twice",
-      // The index is 0.
+      // The index is 0 anyway.
       "gather_rows: store_view_tko 1 index 1 always 0",
       "layer_norm_backward_locked: store_view_tko 1 index 1 always 0",
       "layer_norm_backward_locked: store_view_tko 2 index 0 always 0",
@@ -308,7 +309,7 @@ TEST(PlantedFaults, EachIsReportedWithItsPlace) {
   EXPECT_GT(reported, 80);
 }
 
-/// Each block twice: who stores without a lock stores where another block does.
+/// Each block runs twice. A block that stores without a lock stores where its twin does.
 TEST(PlantedFaults, BlocksThatAreTwice) {
   for (const Sound& sound : sound_programs()) {
     if (name_of(sound) == "mutex" || name_of(sound) == "locked_sum") continue;
@@ -318,7 +319,7 @@ TEST(PlantedFaults, BlocksThatAreTwice) {
   }
 }
 
-/// A sum or a maximum that takes what nobody wrote: a view without its padding, read beyond its array.
+/// A sum or a maximum includes elements that nobody wrote: a view without padding is read beyond its array.
 TEST(PlantedFaults, APaddingLeftOutShowsAsPoison) {
   const std::vector<Sound> all = {{"softmax",
                                    {3, 1, 1},

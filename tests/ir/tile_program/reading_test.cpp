@@ -1,4 +1,4 @@
-// Text and bytecode that are not as they should be, and what is said of them; damaged files.
+// Text and bytecode with errors, and the messages about them; damaged files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ std::string said(std::string_view text) {
   }
   return "";
 }
-/// Of an entry with these operations, which begin at line 2.
+/// Returns the message about an entry with these operations, which begin at line 2.
 std::string said_of(const std::string& body) {
   return said("entry @f(%p: tile<ptr<f32>>, %n: tile<i32>) {\n" + body + "\n}");
 }
@@ -100,10 +100,10 @@ TEST(Reading, PrefixesMayBeThereOrNot) {
   EXPECT_EQ(print(read_program(with, "t")), print(read_program(without, "t")));
 }
 
-/// The text of a program as deplo prints it.
+/// Returns the text of a program as deplo prints it.
 std::string printed(std::string_view text) { return print(read_program(text, "t")); }
 
-/// A constant as deplo prints it: "i32: 7".
+/// Returns a constant as deplo prints it: "i32: 7".
 std::string constant(const std::string& value) {
   const std::string element = value.substr(0, value.find(':'));
   const std::string text = printed("entry @f() {\n%a = constant <" + value + "> : tile<" + element + ">\n}");
@@ -280,7 +280,7 @@ TEST(Reading, NamesAsMlirHasThem) {
   EXPECT_THAT(printed("entry @\"a.b\"(%arg-0: tile<i32>) {\n}"), HasSubstr("entry @a.b("));
 }
 
-/// What is no mask is a padding, which nothing reads without one.
+/// An operand that is not a mask is a padding. Without a mask, nothing reads the padding.
 TEST(Reading, PaddingWithoutAMask) {
   const auto load = [](const std::string& operands, const std::string& types) {
     return "entry @f(%p: tile<ptr<f32>>, %x: tile<f32>) {\n%a, %t = load_ptr_tko weak %p" + operands +
@@ -319,7 +319,7 @@ TEST(Reading, BytecodeThatIsNone) {
               HasSubstr("expected a section, found the end of its part"));
 }
 
-/// Bits, bytes, spans and the end of a file changed.
+/// Changes bits, bytes and spans, and cuts off the end.
 std::string damaged(std::string bytes, Rng& rng) {
   for (std::uint64_t edits = 1 + rng.below(3); edits > 0 && !bytes.empty(); --edits) {
     const std::size_t at = rng.below(bytes.size()), size = std::min<std::size_t>(1 + rng.below(16), bytes.size() - at);
@@ -347,7 +347,7 @@ std::string damaged(std::string bytes, Rng& rng) {
   return bytes;
 }
 
-/// Words of a text that changed places.
+/// Replaces a word of a text by another word of the text.
 std::string swapped(std::string text, Rng& rng) {
   std::vector<std::pair<std::size_t, std::size_t>> words;
   for (std::size_t at = 0; at < text.size();) {
@@ -363,7 +363,7 @@ std::string swapped(std::string text, Rng& rng) {
   return text.replace(a.first, a.second, word);
 }
 
-/// Reads; what is accepted is printed, read again, and run for some steps.
+/// Reads the bytes. A program that is accepted is printed, read again, and run for some steps.
 void survive(const std::string& bytes) {
   try {
     const Program program = read_program(bytes, "damaged");
@@ -385,7 +385,7 @@ void survive(const std::string& bytes) {
       }
       try {
         launcher.run(program, {2, 1, 1});
-      } catch (const Error&) {  // what it computes is its own
+      } catch (const Error&) {  // errors in its computation are no fault of the reader
       }
     }
   } catch (const Error& error) {

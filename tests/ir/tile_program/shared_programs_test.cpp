@@ -1,5 +1,5 @@
-// The programs of ../shared/tile_programs, which NVIDIA's Python package exported, on the interpreter, against
-// references in double. Without that folder they are skipped.
+// The programs of ../shared/tile_programs, which NVIDIA's Python package exported, run on the interpreter and are
+// compared with references in double. The tests are skipped if that folder does not exist.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 std::int64_t tiles(std::int64_t extent, std::int64_t tile) { return (extent + tile - 1) / tile; }
 
-/// Rows lie apart by a multiple of 8, as the programs assume.
+/// Rows are a multiple of 8 elements apart, as the programs assume.
 std::int64_t pitch(std::int64_t columns) { return tiles(columns, 8) * 8; }
 
 class SharedPrograms : public ::testing::Test {
@@ -22,7 +22,7 @@ class SharedPrograms : public ::testing::Test {
   void SetUp() override {
     if (shared_programs().empty()) GTEST_SKIP() << "no ../shared/tile_programs";
   }
-  /// Read, verified, printed and read again.
+  /// Reads and verifies a program, and checks that its print can be read again.
   static Program load(const std::string& name) {
     const Program program = read_file_program(shared_programs() / (name + ".tileirbc"));
     const std::string text = print(program);
