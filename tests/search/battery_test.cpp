@@ -1,4 +1,4 @@
-// What every searcher must keep, on every space: the contract in search/searcher.h.
+// The contract of search/searcher.h, which every searcher must keep on every space.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ using toy::took;
 struct NamedSpace {
   std::string name;
   toy::ToySpace space;
-  bool small = true;  // may be searched to the end
+  bool small = true;  // small enough to be searched to the end
 };
 
 const std::vector<NamedSpace>& spaces() {
@@ -40,7 +40,7 @@ const std::vector<NamedSpace>& spaces() {
   return all;
 }
 
-/// The trails without repetition; each time that one is asked again it is with more effort.
+/// Returns the trails without repetitions. Each repetition must ask for more effort than before.
 std::vector<Trail> first_asks(const std::vector<Candidate>& asked) {
   std::map<std::string, double> efforts;
   std::vector<Trail> trails;
@@ -54,13 +54,13 @@ std::vector<Trail> first_asks(const std::vector<Candidate>& asked) {
   return trails;
 }
 
-/// Asks in batches until the end or the limit of trails; batch k is told only when batch k + lag was asked, in reverse
-/// order.
+/// Asks in batches until the searcher ends or the limit of trails is reached. Batch k is told only after batch k + lag
+/// was asked for, in reverse order.
 struct Drive {
   std::size_t batch = 1, lag = 0, limit = 100000;
   std::function<Outcome(const Trail&)> outcome = [](const Trail& trail) { return took(toy::noise_time(trail)); };
 
-  /// What was asked for the first time.
+  /// Returns the trails that were asked for the first time.
   std::vector<Trail> operator()(Searcher& searcher) const { return first_asks(all(searcher)); }
 
   std::vector<Candidate> all(Searcher& searcher) const {
@@ -102,7 +102,7 @@ void expect_distinct(const std::vector<Trail>& trails) { EXPECT_EQ(texts(trails)
 struct Case {
   const SearcherKind* kind;
   const NamedSpace* space;
-  std::string program = {};  // of the kind exec
+  std::string program = {};  // the program, if the kind is exec
   friend std::ostream& operator<<(std::ostream& out, const Case& each) {
     const std::string name(each.program.empty() ? each.kind->name : each.program);
     return out << name << "_on_" << each.space->name;
@@ -125,7 +125,7 @@ class Battery : public ::testing::TestWithParam<Case> {
     const auto pooled = [](const Hyperparameter& one) { return one.name == "pool"; };
     return kind().name == "portfolio" || !GetParam().program.empty() || std::ranges::any_of(kind().parameters, pooled);
   }
-  bool complete() const { return kind().name != "heuristic"; }  // asks for everything in the end
+  bool complete() const { return kind().name != "heuristic"; }  // asks for every candidate in the end
   Drive drive(std::size_t batch = 1, std::size_t lag = 0) const {
     return {.batch = batch, .lag = lag, .limit = small() ? 100000u : modelled() ? 200u : 600u};
   }
@@ -134,7 +134,8 @@ class Battery : public ::testing::TestWithParam<Case> {
 TEST_P(Battery, NeverAsksTwiceAndStopsExactlyWhenExhausted) {
   for (const std::size_t batch : {1, 3, 16})
     for (const std::size_t lag : {0, 1, 4}) {
-      if (modelled() && batch != 3 * lag && batch != 4 * lag) continue;  // a model takes its time: 3 and 1, 16 and 4
+      // Models are slow: only batch 3 with lag 1, and 16 with 4.
+      if (modelled() && batch != 3 * lag && batch != 4 * lag) continue;
       const auto searcher = make();
       const std::vector<Trail> asked = drive(batch, lag)(*searcher);
       expect_distinct(asked);
@@ -214,7 +215,7 @@ TEST_P(Battery, ToldIsNeverAsked) {
   }
   const auto searcher = make();
   std::set<std::string> told;
-  for (const Candidate& candidate : known) {  // some of them twice
+  for (const Candidate& candidate : known) {  // some of them occur twice
     searcher->tell(candidate, took(toy::noise_time(candidate->trail())));
     told.insert(print(candidate->trail()));
   }
@@ -246,7 +247,7 @@ std::vector<Case> cases() {
   return out;
 }
 
-// The conformance test of the protocol (docs/protocol.md): the contract holds for a program's strategy, too.
+// The conformance test of the protocol (docs/protocol.md): strategies in other programs keep the contract, too.
 std::vector<Case> programs() {
   std::vector<Case> out;
   for (const char* program : {"random_search", "hill_climber"})

@@ -1,4 +1,4 @@
-// Searchers that were told the untuned candidate begin at it.
+// Searchers that know the time of the untuned candidate begin with its neighbours.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace deplo::search {
 namespace {
 
-constexpr int climb = 20;  // the default of all of them
+constexpr int climb = 20;  // number of evaluations, the default of all searchers
 
 int changes(const Trail& a, const Trail& b) {
   int count = 0;

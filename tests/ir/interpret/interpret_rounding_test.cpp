@@ -79,8 +79,8 @@ TEST(InterpretRounding, AMaskIsExact) {
   EXPECT_EQ(rounding({3}, body), 3 * unit);
 }
 
-// The check accepts errors up to four times the bound (docs/measurement.md). Errors of exponentials in bf16 stay within
-// that, but exceed the bound of an f16 kernel.
+// The check accepts errors up to four times the bound (docs/measurement.md). If exponentials are rounded to bf16, the
+// errors stay within that for a bf16 kernel, but not for an f16 kernel.
 TEST(InterpretRounding, ExponentialsOfSixteenBits) {
   Rng rng(7);
   for (const int keys : {64, 512, 4096}) {

@@ -1,4 +1,4 @@
-// What is not an expression of the language, and the place and the words of the message.
+// Texts that are not expressions of the language: the place and the words of the error message.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -10,7 +10,7 @@ namespace deplo::ir::torch::expression_errors_test {
 namespace {
 
 struct Case {
-  std::string text, place, words;  // both stand in the message
+  std::string text, place, words;  // parts of the message
 };
 
 void check(const std::vector<Case>& cases) {
@@ -85,7 +85,7 @@ TEST(ExpressionErrors, Names) {
 }
 
 TEST(ExpressionErrors, Arguments) {
-  const std::string x = "x = torch.randn(2, 3); ";  // 23 letters
+  const std::string x = "x = torch.randn(2, 3); ";  // 23 characters
   check({
       {x + "torch.exp(x, x)", "1:30",
        "exp: expected at most 1 positional arguments, found 2; the signature is exp(input)"},
@@ -250,7 +250,7 @@ std::string repeated(std::string_view piece, std::size_t count) {
   return out;
 }
 
-// Each would exhaust the stack, the memory or the patience of an interpreter without limits.
+// Without limits, each of these texts would exhaust the stack, the memory or the user's patience.
 TEST(ExpressionErrors, Limits) {
   const auto fails = [](const std::string& text, std::string_view words) {
     const std::string message = error_of(text);

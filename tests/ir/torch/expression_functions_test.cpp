@@ -1,5 +1,5 @@
-// Functions, with the calls that they make for x (2, 3), y (2, 3), w (4, 3), q (2, 5, 4), i: indices (5,). One that has
-// values of PyTorch's (tests/data/torch_values/values.json) needs no case here.
+// Functions, and the calls that they make for x (2, 3), y (2, 3), w (4, 3), q (2, 5, 4), and the indices i (5,). A
+// function with values of PyTorch in tests/data/torch_values/values.json needs no case here.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -377,10 +377,10 @@ const std::vector<Case> module_cases = {
      "to(x, dtype=float16) -> (2, 3) float16|linear(to, p_weight, p_bias) -> (2, 4) float16"},
 };
 
-// Not the operators, and not what only modules of torch.nn call.
+// All functions except operators and those that only modules of torch.nn call.
 constexpr unsigned named = ~unsigned{python::as_infix | python::as_prefix | python::of_modules_only};
 
-// What the numbers in tests/ir/torch/expression_language_test.cpp cover.
+// Functions that the numbers in tests/ir/torch/expression_language_test.cpp cover.
 constexpr std::string_view elsewhere =
     "math.sqrt( math.exp( math.log( math.sin( math.cos( math.tanh( math.pow( math.floor( math.ceil( int( float( bool( "
     "len( "

@@ -1,4 +1,4 @@
-// Mutated expressions give a graph or an Error with a place, never a crash, and soon.
+// Mutated expressions give a graph or an Error with a place. They never crash, and they end soon.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -96,7 +96,7 @@ struct Range {
   std::size_t at = 0, length = 0;
 };
 
-// A word, a number or a sign from a random place on.
+// Returns a word, a number or a sign at or after a random position.
 Range token(const std::string& text, Rng& rng) {
   const std::size_t at = text.find_first_not_of(" \n", rng.below(text.size() + 1));
   if (at == std::string::npos) return {};
@@ -104,7 +104,7 @@ Range token(const std::string& text, Rng& rng) {
   return {at, word ? std::min(text.find_first_not_of(letters, at), text.size()) - at : 1};
 }
 
-// What keeps most expressions readable.
+// Replaces a number by another one, which keeps most expressions readable.
 void mutate_number(std::string& text, Rng& rng) {
   const std::size_t at = text.find_first_of("0123456789", rng.below(text.size() + 1));
   if (at == std::string::npos) return;
@@ -125,7 +125,7 @@ void mutate_token(std::string& text, Rng& rng) {
     case 2:  // copy
       text.replace(a.at, a.length, other);
       break;
-    default:  // swap, the later one first
+    default:  // swap; the later token is replaced first
       text.replace(std::max(a.at, b.at), a.at < b.at ? b.length : a.length, a.at < b.at ? one : other);
       if (a.at != b.at)
         text.replace(std::min(a.at, b.at), a.at < b.at ? a.length : b.length, a.at < b.at ? other : one);
@@ -181,7 +181,7 @@ std::string mutate(std::string text, Rng& rng) {
   return text;
 }
 
-// Whether it made a graph.
+// Returns whether the text made a graph.
 bool survives(std::string_view text) {
   try {
     const Graph g = parse_expression(text, "fuzz");
@@ -212,7 +212,7 @@ TEST(ExpressionFuzz, MutatedExpressions) {
     ASSERT_FALSE(HasFailure()) << "seed " << seed << ", text " << i << ":\n" << text;
   }
   RecordProperty("graphs", std::to_string(graphs));
-  EXPECT_GT(graphs, texts / 20);  // the mutations reach beyond the first error
+  EXPECT_GT(graphs, texts / 20);  // the mutations reach code beyond the first error
   EXPECT_LT(graphs, texts);
 }
 

@@ -1,4 +1,4 @@
-// The language apart from its functions.
+// The expression language without its functions.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 
 std::string printed(std::string_view text) { return "\n" + print(parse_expression(text)); }
 
-// The number that Python makes of it.
+// Returns the number that Python computes from the text.
 double value(const std::string& text) {
   return parse_expression("torch.full((1,), " + text + ")").nodes[0].number("value");
 }
@@ -210,7 +210,7 @@ TEST(ExpressionLanguage, ScalarsAreNamedAfterTheOperationAndTheirPlace) {
   EXPECT_EQ(scalar("2 * torch.randn(4)"), "mul_c1 int");
   EXPECT_EQ(scalar("2.5 / torch.randn(4)"), "div_c0 other");
   EXPECT_EQ(scalar("torch.randn(4) ** 2"), "pow_c1 int");
-  EXPECT_EQ(scalar("10000000000 * torch.randn(4)"), "mul_c1 other");  // more than 32 bits
+  EXPECT_EQ(scalar("10000000000 * torch.randn(4)"), "mul_c1 other");  // needs more than 32 bits
 }
 
 TEST(ExpressionLanguage, Math) {
@@ -224,7 +224,7 @@ TEST(ExpressionLanguage, Math) {
   EXPECT_EQ(value("bool(3)"), 1);
 }
 
-// Of x = ((1, 2, 3), (4, 5, 6)).
+// Returns the values of an expression of x = ((1, 2, 3), (4, 5, 6)).
 Values computed(std::string_view text) {
   const Graph g = parse_expression(std::string("x = torch.randn(2, 3); ").append(text));
   std::vector<Values> sources(g.nodes.size());
@@ -287,7 +287,7 @@ TEST(ExpressionLanguage, TheDefaultTypeOfFloats) {
   EXPECT_EQ(type("torch.randn(3, dtype=torch.float32)", DType::bf16), DType::f32);
   EXPECT_EQ(type("torch.arange(3)", DType::bf16), DType::i32);
   EXPECT_EQ(type("torch.zeros(3, dtype=torch.get_default_dtype())", DType::f16), DType::f16);
-  // As PyTorch promotes them.
+  // These promote as in PyTorch.
   EXPECT_EQ(type("torch.randn(3, dtype=torch.float16) + torch.randn(3, dtype=torch.bfloat16)"), DType::f32);
   EXPECT_EQ(type("torch.randn(3, dtype=torch.float16) + torch.randn(3)"), DType::f32);
   EXPECT_EQ(type("torch.randn(3, dtype=torch.bfloat16) + torch.arange(3)"), DType::bf16);

@@ -1,4 +1,4 @@
-// The snippets of the documents that the system follows.
+// The code snippets in the documents that the design follows.
 #include <gtest/gtest.h>
 
 #include "ir/torch/expression_calls.h"
@@ -20,7 +20,7 @@ outputs:
 rms_norm: (1, 32, 2048) float32
 )");
   const Graph g = parse_expression("torch.nn.RMSNorm(2048)(torch.randn(1,32,2048))");
-  EXPECT_EQ(g.nodes.back().number("eps"), 1.1920928955078125e-07);  // what PyTorch takes for None
+  EXPECT_EQ(g.nodes.back().number("eps"), 1.1920928955078125e-07);  // PyTorch's value for eps=None
 }
 
 TEST(Expression, LinearModule) {

@@ -152,7 +152,7 @@ TEST(Model, RefusesLayersAndSequencesThatAreNotThere) {
 class ModelFile : public ::testing::Test {
  protected:
   std::string load(const std::string& more, const std::string& head_dim = "8") {
-    // A folder for each process: the tests run beside each other.
+    // Each process has its own folder, because the tests run in parallel.
     const auto folder = std::filesystem::path(::testing::TempDir()) / ("model_file." + std::to_string(getpid()));
     std::filesystem::create_directories(folder);
     const std::filesystem::path file = folder / "small.yaml";

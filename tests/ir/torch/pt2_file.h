@@ -1,4 +1,4 @@
-// Damaged copies of .pt2 files.
+// Helpers that make damaged copies of .pt2 files.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -12,15 +12,15 @@ using Entries = std::vector<std::pair<std::string, std::string>>;  // name, byte
 std::filesystem::path fixture(const std::string& name);  // "mlp_2.5.1.pt2"
 std::vector<std::filesystem::path> fixtures();           // every .pt2 file, sorted
 Entries unpack(const std::filesystem::path& file);
-/// Replaces `file`.
+/// Writes the entries to `file` as a zip archive, and replaces the file if it exists.
 void pack(const std::filesystem::path& file, const Entries& entries, bool compress = false);
 void write(const std::filesystem::path& file, const std::string& bytes);
-/// The entry whose name ends so. CHECKs that there is one.
+/// Returns the entry whose name ends with `suffix`. CHECKs that there is one.
 std::string& entry(Entries& entries, const std::string& suffix);
-/// The message of the Error that reading the file gives, without its path; "" where it gives none.
+/// Returns the message of the Error that reading the file throws, without the path of the file; "" if there is none.
 std::string error_of(const std::filesystem::path& file);
 
-/// A file in the temporary folder that goes when this does.
+/// A file in the temporary folder, which the destructor deletes.
 struct TemporaryFile {
   TemporaryFile();
   ~TemporaryFile();

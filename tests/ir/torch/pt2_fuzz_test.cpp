@@ -1,4 +1,4 @@
-// Damaged .pt2 files give a graph or an Error, never a crash.
+// Damaged .pt2 files give a graph or an Error, and never a crash.
 #include "core/file.h"
 #include "core/rng.h"
 #include "ir/torch/pt2_file.h"
@@ -7,9 +7,9 @@ namespace deplo::tests {
 namespace {
 
 constexpr std::uint64_t seed = 20240611;
-constexpr int files = 1000;  // of each kind
+constexpr int files = 1000;  // number of damaged files in each test
 
-// The smaller ones: of every version, with and without graphs inside the graph.
+// The smaller fixtures: of every version, with and without graphs inside the graph.
 const std::vector<std::filesystem::path>& originals() {
   static const std::vector<std::filesystem::path> kept = [] {
     std::vector<std::filesystem::path> all = fixtures();
@@ -22,7 +22,7 @@ const std::vector<std::filesystem::path>& originals() {
   return kept;
 }
 
-// A few bytes changed, a piece taken out, doubled or moved, or the end cut off.
+// Changes a few bytes; removes, doubles or moves a piece; or cuts off the end.
 std::string mutate(std::string bytes, Rng& rng) {
   if (bytes.empty()) return "x";
   const std::size_t at = rng.below(bytes.size()), n = 1 + rng.below(std::min<std::size_t>(bytes.size() - at, 40));
@@ -46,7 +46,8 @@ std::string mutate(std::string bytes, Rng& rng) {
   }
 }
 
-// Of the entries, one changed: the zip is whole. Every second time the JSON, else any, nested archives too.
+// Damages one entry, so that the zip stays whole. In half of the cases it is the JSON, else any entry, also in nested
+// archives.
 void damage(Entries& entries, Rng& rng) {
   const bool json = rng.below(2) == 0;
   for (;;) {
@@ -56,7 +57,7 @@ void damage(Entries& entries, Rng& rng) {
       const TemporaryFile nested;
       write(nested.path, bytes);
       Entries inside = unpack(nested.path);
-      auto& inner = inside[rng.below(3) == 0 ? rng.below(inside.size()) : 0];  // the pickle stands first
+      auto& inner = inside[rng.below(3) == 0 ? rng.below(inside.size()) : 0];  // the pickle is the first entry
       inner.second = mutate(inner.second, rng);
       pack(nested.path, inside);
       bytes = read_file(nested.path);
@@ -90,7 +91,7 @@ TEST(Pt2Fuzz, DamagedEntries) {
     EXPECT_THAT(message, ::testing::Not(::testing::HasSubstr("no path in")));
     refused += message.empty() ? 0 : 1;
   }
-  EXPECT_GT(refused, files / 4);  // the mutations do reach the reader
+  EXPECT_GT(refused, files / 4);  // the mutations reach the reader
 }
 
 }  // namespace

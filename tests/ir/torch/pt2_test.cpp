@@ -1,4 +1,4 @@
-// Programs that PyTorch exported, against the values that it computed, and what is said of damaged ones.
+// Programs that PyTorch exported, compared with the values that it computed; the messages about damaged programs.
 #include "ir/torch/pt2/pt2.h"
 
 #include "core/error.h"
@@ -29,7 +29,7 @@ const Node& named(const Graph& graph, const std::string& name) {
   throw std::out_of_range(name);
 }
 
-// Replaces the first occurrence in the program's JSON and reads the result.
+// Replaces the first occurrence of `from` in the program's JSON, and returns the error of reading the result.
 std::string error_with(const std::string& file, const std::string& from, const std::string& to) {
   Entries entries = unpack(fixture(file));
   std::string& json = entry(entries, file.find("2.5") == std::string::npos ? "models/model.json" : "program.json");
@@ -115,7 +115,7 @@ TEST(Pt2, OfComplexNumbersOnlyWhatTurnsNeedIsRead) {
               HasSubstr("no operation changes in place"));
 }
 
-// zeros_like(mask).masked_fill_(mask, -inf): the zeros are nobody else's.
+// zeros_like(mask).masked_fill_(mask, -inf): nothing else uses the zeros.
 TEST(Pt2, AnOperationInPlaceKeepsTheShape) {
   const std::string self = R"({"name": "self", "arg": {"as_tensor": {"name": ")", end = R"("}})";
   EXPECT_THAT(error_with("multihead_2.15.0.pt2", self + "zeros_like" + end, self + "x" + end),

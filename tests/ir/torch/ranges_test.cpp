@@ -1,4 +1,4 @@
-// Which integers of expressions are i32 in kernels, and which i64.
+// Which integers of expressions become i32 in kernels, and which become i64.
 #include "ir/torch/ranges.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// The exports of ../shared/models: read, evaluated in double, and compared with PyTorch's outputs in double. Without
-// that folder they are skipped. experiments/exported_models.py does the same with kernels.
+// The exports of ../shared/models are read, evaluated in double, and compared with PyTorch's outputs in double. The
+// tests are skipped if that folder does not exist. experiments/exported_models.py does the same with kernels.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,7 +25,7 @@ Values read_all(std::string_view bytes) {
   return values;
 }
 
-/// The values of a .npy file of the types that the exports have.
+/// Returns the values of a .npy file. Supports the types that the exports have.
 Values npy_values(const std::string& bytes) {
   const auto length = static_cast<std::size_t>(static_cast<unsigned char>(bytes.at(8))) +
                       256 * static_cast<std::size_t>(static_cast<unsigned char>(bytes.at(9)));
@@ -39,7 +39,8 @@ Values npy_values(const std::string& bytes) {
   throw Error("npy: expected f8, f4, i8, i4 or b1, found " + header);
 }
 
-/// The worst difference relative to the root mean square; infinity for another number of elements.
+/// Returns the largest difference, relative to the root mean square of the expected values; infinity if the numbers of
+/// elements differ.
 double error_of(const Values& found, const Values& expected) {
   if (found.size() != expected.size()) return INFINITY;
   double squares = 0, worst = 0;
@@ -50,7 +51,7 @@ double error_of(const Values& found, const Values& expected) {
   return worst == 0 ? 0 : worst / std::sqrt(squares / static_cast<double>(found.size()));
 }
 
-/// The values of the graph's inputs, in order, and those of its parameters.
+/// Returns values for each node of the graph: those of inputs, in order, and of parameters. Other nodes have none.
 std::vector<Values> sources(const Graph& graph, const Zip& arrays) {
   std::vector<Values> result;
   int inputs = 0;

@@ -1,4 +1,4 @@
-// One operation of Torch IR on a few arguments, for its type, its message or its values.
+// One operation of Torch IR on a few arguments: its type, its error message or its values.
 #pragma once
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ inline TensorType bf16(Shape shape) { return {DType::bf16, std::move(shape)}; }
 inline TensorType i32(Shape shape) { return {DType::i32, std::move(shape)}; }
 inline TensorType boolean(Shape shape) { return {DType::boolean, std::move(shape)}; }
 
-/// An attribute whose literal is an int.
+/// Returns an attribute whose value is an integer.
 inline Attribute whole(std::int64_t value) { return value; }
 inline Attributes dim(std::int64_t value) { return {{"dim", value}}; }
 inline Attributes dims(List values, bool keepdim = false) {
@@ -24,7 +24,7 @@ inline Attributes dims(List values, bool keepdim = false) {
 }
 inline Attributes shape(List values) { return {{"shape", std::move(values)}}; }
 
-/// The operation's node, as inferred.
+/// Returns the node of the operation after type inference.
 inline Node inferred(std::string_view op, const std::vector<TensorType>& types, const Attributes& attributes = {}) {
   Builder b;
   std::vector<Id> args;
@@ -32,7 +32,7 @@ inline Node inferred(std::string_view op, const std::vector<TensorType>& types, 
   return b.node(b.call(op, args, attributes));
 }
 
-/// The type of the result as text, or the message of the Error.
+/// Returns the type of the result as text, or the message of the Error.
 inline std::string typed(std::string_view op, const std::vector<TensorType>& types, const Attributes& attributes = {}) {
   try {
     return print(inferred(op, types, attributes).type);

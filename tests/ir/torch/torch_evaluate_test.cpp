@@ -1,5 +1,5 @@
-// Values worked out by hand or taken from tables, at infinities, NaN, ties and other corners. That every operation has
-// values at all is asked of those that PyTorch computed (torch_values_test.cpp).
+// Values computed by hand or taken from tables, at infinities, NaN, ties and other corners. torch_values_test.cpp
+// checks that every operation has values that PyTorch computed.
 #include "ir/torch/evaluate.h"
 
 #include <gtest/gtest.h>
@@ -105,13 +105,13 @@ const std::vector<Case> reductions = {
     {"softmax", {row({-inf, -inf})}, dim(0), {nan, nan}},
     {"log_softmax", {row({1, 2, 3})}, dim(0), {-2.4076059644443806, -1.4076059644443804, -0.4076059644443803}},
     {"log_softmax", {row({0, -2000})}, dim(0), {0, -2000}},
-    // mean 2, variance 1; mean 10, variance 4
+    // The first row has mean 2 and variance 1, the second row mean 10 and variance 4.
     {"layer_norm",
      {matrix(2, {1, 3, 8, 12}), row({2, 3}), row({10, 20})},
      {{"dims", whole(1)}, {"eps", 0.0}},
      {8, 23, 8, 23}},
     {"layer_norm", {row({5, 5})}, {{"dims", whole(1)}}, {0, 0}},
-    // mean square 25 / 2, of both rows together 50 / 4
+    // The mean square of each row is 25 / 2. That of both rows together is 50 / 4.
     {"rms_norm",
      {matrix(2, {3, 4, 0, 5}), row({1, 2})},
      {{"dims", whole(1)}, {"eps", 0.0}},
@@ -155,7 +155,7 @@ const std::vector<Case> shapes = {
     {"gather", {six, {i32({1, 2}), {1, 0}}}, dim(0), {4, 2}},
     {"index_select", {six, {i32({2, 1}), {2, 0}}}, dim(1), {3, 1, 6, 4}},
     {"one_hot", {whole_row({2, 0})}, {{"num_classes", whole(3)}}, {0, 0, 1, 1, 0, 0}},
-    {"scatter", {row({1, 2, 3}), whole_row({2, 0, 2}), row({7, 8, 9})}, dim(0), {8, 2, 9}},  // the last one wins
+    {"scatter", {row({1, 2, 3}), whole_row({2, 0, 2}), row({7, 8, 9})}, dim(0), {8, 2, 9}},  // the last value wins
     {"scatter_add", {row({1, 2, 3}), whole_row({2, 0, 2}), row({7, 8, 9})}, dim(0), {9, 2, 19}},
     {"argsort", {row({2, nan, inf, 2, -inf, nan})}, {}, {4, 0, 3, 2, 1, 5}},
     {"argsort", {row({2, nan, inf, 2, -inf, nan})}, {{"descending", true}}, {1, 5, 2, 0, 3, 4}},
@@ -172,26 +172,26 @@ const std::vector<Case> shapes = {
     {"full", {}, {{"shape", List{2}}, {"value", 2.5}, {"dtype", DType::i32}}, {2, 2}},
 };
 
-// One head, E = 1, scale 1. Row 1 of the scores is (0, ln 3): weights 1/4 and 3/4.
+// One head, E = 1, scale 1. Row 1 of the scores is (0, ln 3), so its weights are 1/4 and 3/4.
 const double ln3 = 1.0986122886681098;
 const Given query = {f32({2, 1}), {0, 1}}, key = {f32({2, 1}), {0, ln3}}, value = {f32({2, 1}), {1, 5}};
 const std::string_view sdpa = "scaled_dot_product_attention";
-// Four heads of one query share two heads of one key: each gives its value.
+// Four heads of one query share two heads of one key. With a single key, the result is its value.
 const Given four_heads = {f32({1, 4, 1, 2}), {1, 2, 3, 4, 5, 6, 7, 8}};
 const Given two_heads = {f32({1, 2, 1, 2}), {10, 20, 30, 40}};
 
 const std::vector<Case> attentions = {
     {sdpa, {query, key, value}, {}, {3, 4}},
     {sdpa, {query, key, value}, {{"is_causal", true}}, {1, 4}},
-    {sdpa, {query, key, value}, {{"scale", 2.0}}, {3, 4.6}},  // (0, 2 ln 3): 1/10 and 9/10
+    {sdpa, {query, key, value}, {{"scale", 2.0}}, {3, 4.6}},  // scores (0, 2 ln 3): weights 1/10 and 9/10
     {sdpa, {query, key, value, {boolean({2, 2}), {0, 1, 1, 0}}}, {}, {5, 1}},
     {sdpa, {query, key, value, {f32({2}), {ln3, 0}}}, {}, {2, 3}},
-    {sdpa, {query, key, value, {f32({2, 1}), {-inf, 7}}}, {}, {0, 4}},  // no key at all: 0
+    {sdpa, {query, key, value, {f32({2, 1}), {-inf, 7}}}, {}, {0, 4}},  // a query that sees no key gives 0
     {sdpa, {{f32({1, 1}), {3}}, {f32({1, 1}), {4}}, {f32({1, 2}), {8, 9}}}, {{"is_causal", true}}, {8, 9}},
-    // Fewer queries than keys: the first query still sees the first key only.
+    // There are fewer queries than keys. The first query still sees only the first key.
     {sdpa, {{f32({1, 1}), {1}}, key, value}, {{"is_causal", true}}, {1}},
     {sdpa, {four_heads, two_heads, two_heads}, {{"enable_gqa", true}}, {10, 20, 10, 20, 30, 40, 30, 40}},
-    // Two heads of q, one of k and v; the mask is per head.
+    // There are two heads of q, and one of k and v. The mask is per head.
     {sdpa,
      {{f32({2, 1, 1}), {0, 0}},
       {f32({1, 2, 1}), {0, ln3}},
@@ -205,7 +205,7 @@ const std::vector<Case> attentions = {
      {4}},
 };
 
-// f16: 11 significant bits, normal from 2^-14, at most 65504. bf16: 8, 2^-126, 0x1.FEp127.
+// f16 has 11 significant bits, normal numbers from 2^-14, and at most 65504. bf16 has 8 bits, 2^-126 and 0x1.FEp127.
 const std::vector<Case> conversions = {
     {"to",
      {row({1 + 0x1p-11, 1 + 0x3p-11, 1 + 0x1.8p-11, 65519, 65520, -1e9, 0x1p-24, 0x1p-25, 0x1.8p-25, 0x1.FFp-15})},
@@ -282,9 +282,10 @@ TEST(TorchEvaluate, RunsAGraphWithScalarsAndSeveralOutputs) {
   EXPECT_EQ(evaluate(graph, sources), (std::vector<Values>{{66, 808}, {10, 100}, {6, 8}, {66, 808}}));
 }
 
-// Eigen's blocked product against the definition, where sizes are no multiple of any block and threads share the work.
+// Eigen's blocked product, compared with the definition. The sizes are not multiples of any block, and threads share
+// the work.
 TEST(TorchEvaluate, MultipliesLargeMatricesAsSmallOnes) {
-  const std::int64_t m = 301, k = 400, n = 307;  // enough for two threads
+  const std::int64_t m = 301, k = 400, n = 307;  // large enough for two threads
   const auto at = [](std::int64_t i, std::int64_t j) { return static_cast<double>((i * 7 + j * 13) % 19 - 9); };
   Values a, b, transposed, expected;
   for (std::int64_t i = 0; i < m; ++i)

@@ -1,4 +1,5 @@
-// Random calls: a graph or an Error, never a crash; what is normalised stays as it is; what has a type has values.
+// Random calls give a graph or an Error, and never a crash. Normalised attributes stay as they are. A call that has a
+// type has values.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -71,7 +72,7 @@ Values random_values(Rng& rng, const TensorType& type) {
   return values;
 }
 
-// Some operations have attributes that they cannot do without: otherwise nearly every call would be refused for that.
+// Adds the attributes that the operation requires. Without them, nearly every call would be refused.
 void add_required(Rng& rng, std::string_view op, const std::vector<TensorType>& types, Attributes& attributes) {
   for (std::string message = typed(op, types, attributes); message.ends_with("), found none");
        message = typed(op, types, attributes)) {
@@ -81,7 +82,7 @@ void add_required(Rng& rng, std::string_view op, const std::vector<TensorType>& 
   }
 }
 
-/// Whether the call has a type.
+/// Returns whether the call has a type.
 bool try_call(Rng& rng, std::string_view op) {
   std::vector<Given> given(rng.below(4));
   const TensorType common = random_type(rng);
@@ -103,7 +104,7 @@ bool try_call(Rng& rng, std::string_view op) {
     return false;
   }
   const Node node = b.node(id);
-  if (node.op != op) return true;  // of tensors without elements: made of other calls
+  if (node.op != op) return true;  // for tensors without elements, the call consists of other calls
   const Id again = b.call(op, args, node.attributes);
   EXPECT_EQ(b.node(again).attributes, node.attributes) << op;
   EXPECT_EQ(b.type(again), node.type) << op;
@@ -114,7 +115,7 @@ bool try_call(Rng& rng, std::string_view op) {
   } catch (const Error&) {
     constexpr std::array looks_up = std::to_array<std::string_view>(
         {"embedding", "gather", "index", "index_select", "one_hot", "scatter", "scatter_add"});
-    EXPECT_TRUE(std::ranges::count(looks_up, op) > 0) << op;  // an index out of range
+    EXPECT_TRUE(std::ranges::count(looks_up, op) > 0) << op;  // an index is out of range
   }
   return true;
 }
@@ -124,7 +125,7 @@ TEST(TorchFuzz, RandomCallsGiveATypeOrAnError) {
   for (const std::string_view op : op_names()) {
     int typed_calls = 0;
     for (int i = 0; i < 1000; ++i) typed_calls += try_call(rng, op);
-    EXPECT_GT(typed_calls, 0) << op;  // else nothing of it was seen
+    EXPECT_GT(typed_calls, 0) << op;  // otherwise no call was tested
   }
 }
 

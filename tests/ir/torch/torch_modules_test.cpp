@@ -1,5 +1,5 @@
-// The modules of tests/data/torch_modules, read as KernelBench's files are, and evaluated in double: they give what
-// PyTorch computes. write.py there says what the values of parameters and inputs are.
+// The modules of tests/data/torch_modules are read like KernelBench's files, and evaluated in double. They must give
+// what PyTorch computes. write.py in that folder defines the values of parameters and inputs.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@
 namespace deplo::ir::torch {
 namespace {
 
-/// zlib's.
+/// Computes the CRC-32 of zlib.
 std::uint32_t crc32(std::string_view text) {
   std::uint32_t crc = 0xffffffff;
   for (const char letter : text) {
@@ -36,7 +36,8 @@ Values drawn(const std::string& key, const TensorType& type) {
   return values;
 }
 
-/// The inputs of get_inputs are named x, x_1, …; other inputs are attributes of the model.
+/// Returns values for each node. The inputs from get_inputs are named x, x_1, …; other inputs are attributes of the
+/// model.
 std::vector<Values> sources(const Graph& graph) {
   std::vector<Values> result;
   int inputs = 0;

@@ -1,4 +1,4 @@
-// Types and normalised attributes of what rearranges, picks and makes elements.
+// Types and normalised attributes of operations that rearrange, select or create elements.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

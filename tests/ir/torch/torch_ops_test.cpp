@@ -1,4 +1,4 @@
-// Types that operations give, and what they refuse.
+// Types that operations infer, and what operations refuse.
 #include "ir/torch/operations/ops.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ TEST(TorchOps, HaveAMeaningADecompositionAndNamesInEveryFrontEnd) {
   for (const Operation& operation : operations()) {
     SCOPED_TRACE(operation.name);
     EXPECT_TRUE(operation.infer && operation.evaluate && operation.decompose);
-    EXPECT_TRUE(!operation.functions.empty() || operation.name == "index");  // x[i, j]
+    EXPECT_TRUE(!operation.functions.empty() || operation.name == "index");  // written as x[i, j]
     EXPECT_FALSE(operation.readers.empty());
   }
 }
@@ -49,7 +49,7 @@ TEST(TorchOps, CheckAttributes) {
             "softmax: expected an integer for dim, found another kind of value");
   EXPECT_EQ(typed("gelu", {f32({2})}, {{"approximate", std::string("tan")}}),
             "gelu: expected approximate 'none' or 'tanh', found 'tan'");
-  // An integer where a number is asked for, and for a list of one.
+  // An integer is accepted for a float, and for a list of one element.
   EXPECT_EQ(inferred("layer_norm", {f32({2, 3})}, {{"dims", whole(1)}, {"eps", whole(1)}}).number("eps"), 1);
   EXPECT_EQ(inferred("sum", {f32({2, 3})}, {{"dims", whole(-1)}}).integers("dims"), List{1});
 }
@@ -63,7 +63,7 @@ TEST(TorchOps, BroadcastAndPromoteAsPyTorch) {
   EXPECT_EQ(typed("add", {f16({2}), bf16({2})}), "(2,) float32");
   EXPECT_EQ(typed("mul", {boolean({2}), i32({2})}), "(2,) int32");
   EXPECT_EQ(typed("mul", {boolean({2}), boolean({2})}), "(2,) bool");
-  // A tensor without dimensions does not widen one with them within the same kind.
+  // A tensor without dimensions does not widen a tensor with dimensions if both are of the same kind.
   EXPECT_EQ(typed("add", {f16({2}), f32({})}), "(2,) float16");
   EXPECT_EQ(typed("add", {f32({}), i32({2})}), "(2,) float32");
   EXPECT_EQ(typed("sub", {boolean({2}), boolean({2})}), "sub: expected numbers, found (2,) bool and (2,) bool");

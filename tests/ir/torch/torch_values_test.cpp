@@ -1,4 +1,4 @@
-// Every operation against values that PyTorch computed.
+// Every operation, compared with values that PyTorch computed.
 #include "torch_values.h"
 
 #include <set>

@@ -18,7 +18,7 @@ namespace {
 constexpr std::array float16s = {DType::f16, DType::bf16};
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// By the definition of the formats, in double: the nearest multiple of the spacing, ties to even.
+/// Rounds by the definition of the formats, in double: to the nearest multiple of the spacing, ties to even.
 double by_definition(double value, DType dtype) {
   if (value == 0 || !std::isfinite(value)) return value;
   const int bits = dtype == DType::f16 ? 11 : 8, least = dtype == DType::f16 ? -14 : -126;
@@ -50,7 +50,7 @@ TEST(Float16, EveryPatternIsANumberThatReadsBack) {
   EXPECT_EQ(float16_value(0x0001, DType::bf16), 0x1p-133F);
 }
 
-// Between every two neighbours: just below the middle, the middle, just above.
+// Converting many elements gives the same results as converting each one.
 TEST(Float16, ManyAreConvertedAsEachIs) {
   for (const DType dtype : float16s) {
     std::vector<std::uint16_t> all(0x10000), back(all.size());
@@ -97,6 +97,7 @@ TEST(SpecialFloats, AreCountedWhereverTheyAre) {
   expect(std::uint64_t{0x7ff0000000000000}, DType::f64);
 }
 
+// Checks three values between every two neighbours: just below the midpoint, the midpoint, and just above it.
 TEST(Float16, RoundsToTheNearestAndTiesToEven) {
   for (const DType dtype : float16s)
     for (std::uint32_t bits = 0; bits < 0x7fff; ++bits) {
@@ -150,10 +151,10 @@ TEST(Float16, Tf32IsRoundedAwayFromZeroAtTies) {
 }
 
 TEST(Float16, AStoredErrorIsTheDistanceToWhatRoundsSo) {
-  EXPECT_EQ(stored_error(1.003, 1.0F, DType::bf16), 0);       // the middle to the next is 1 + 2^-8
+  EXPECT_EQ(stored_error(1.003, 1.0F, DType::bf16), 0);       // the midpoint to the next number is 1 + 2^-8
   EXPECT_EQ(stored_error(1 + 0x1p-8, 1.0F, DType::bf16), 0);  // a tie, 1 is even
   EXPECT_EQ(stored_error(1 + 0x1.8p-8, 1.0F, DType::bf16), 0x1p-9);
-  EXPECT_EQ(stored_error(1 - 0x1p-8, 1.0F, DType::bf16), 0x1p-9);  // below a power of 2 they lie closer
+  EXPECT_EQ(stored_error(1 - 0x1p-8, 1.0F, DType::bf16), 0x1p-9);  // below a power of 2, numbers are closer together
   EXPECT_EQ(stored_error(65530, 65504.0F, DType::f16), 10);
   EXPECT_EQ(stored_error(65000, std::numeric_limits<float>::infinity(), DType::f16), 520);
   EXPECT_EQ(stored_error(0x1p-24, 0.0F, DType::f16), 0x1p-25);
@@ -167,8 +168,8 @@ TEST(Float16, AStoredErrorIsTheDistanceToWhatRoundsSo) {
       const double error = stored_error(value, found, dtype);
       ASSERT_LE(error, std::abs(off - value)) << name(dtype) << " " << value << " " << found;
       ASSERT_EQ(error == 0, rounded(value, dtype) == static_cast<double>(found));
-      const double least =
-          value + (static_cast<double>(found) < value ? -error : error);  // the edge: either side of it
+      // The edge of the interval that rounds to `found`. The edge itself may be outside.
+      const double least = value + (static_cast<double>(found) < value ? -error : error);
       const double beyond = std::nextafter(least, static_cast<double>(found));
       ASSERT_TRUE(rounded(least, dtype) == static_cast<double>(found) ||
                   rounded(beyond, dtype) == static_cast<double>(found))

@@ -1,4 +1,4 @@
-// Numbers and their bits.
+// Floating-point formats: numbers and their bits.
 #include "ir/types/float_format.h"
 
 #include <gtest/gtest.h>
@@ -37,13 +37,13 @@ TEST(Elements, RoundsAsTheOtherRooms16Bits) {
 }
 
 TEST(Elements, RoundsInEveryMode) {
-  const double third = 1.0 / 3, ulp = 0x1p-25;  // of f32 there
+  const double third = 1.0 / 3, ulp = 0x1p-25;  // spacing of f32 near 1/3
   EXPECT_EQ(round_to(third, DType::f32, Rounding::nearest_even), static_cast<double>(1.0F / 3));
   EXPECT_EQ(round_to(third, DType::f32, Rounding::positive_inf) - round_to(third, DType::f32, Rounding::zero), ulp);
   EXPECT_EQ(round_to(-third, DType::f32, Rounding::negative_inf), -round_to(third, DType::f32, Rounding::positive_inf));
   EXPECT_EQ(round_to(1.0, DType::f32, Rounding::zero, -1), 1.0 - 0x1p-24);  // the exact number is a little less
   EXPECT_EQ(round_to(1.0, DType::f64, Rounding::positive_inf, 1), std::nextafter(1.0, 2.0));
-  EXPECT_EQ(round_to(1.0 + 0x1p-24, DType::f32, Rounding::nearest_even, 1), 1.0 + 0x1p-23);  // no tie any more
+  EXPECT_EQ(round_to(1.0 + 0x1p-24, DType::f32, Rounding::nearest_even, 1), 1.0 + 0x1p-23);  // no longer a tie
   EXPECT_EQ(round_to(1.0 + 0x1p-24, DType::f32, Rounding::nearest_even), 1.0);
 }
 
@@ -63,7 +63,7 @@ TEST(Elements, BeyondTheLargest) {
 TEST(Elements, Subnormals) {
   EXPECT_EQ(round_to(0x1p-149, DType::f32), 0x1p-149);
   EXPECT_EQ(round_to(0x1p-151, DType::f32), 0);
-  EXPECT_EQ(round_to(0x1.8p-24, DType::f16), 0x1p-23);  // a tie between 1 and 2 of the least: to even
+  EXPECT_EQ(round_to(0x1.8p-24, DType::f16), 0x1p-23);  // a tie between 1 and 2 times the least number: to even
   EXPECT_TRUE(std::signbit(round_to(-0x1p-200, DType::f32)));
 }
 

@@ -75,7 +75,7 @@ TEST(Numbers, OfEachWidthAreTheNearestThatTheTypeHolds) {
     numbers.set(1, most + 0.75);
     numbers.set(2, 2.6);
     EXPECT_EQ(numbers.doubles(), (std::vector<double>{least, most, 3})) << name(dtype);
-    // Other integers, which no double stands between.
+    // Integers of other types are converted directly, without a double in between.
     const Numbers wide(std::vector<std::int64_t>{-1, 7, std::numeric_limits<std::int64_t>::max()});
     const Numbers narrow = wide.as(dtype);
     EXPECT_EQ(narrow[0], std::max(least, -1.0)) << name(dtype);

@@ -1,5 +1,5 @@
-// Stages with layouts, slots and transports, and the asynchronous statements of Kernel IR: each violation planted and
-// found; each legal form accepted.
+// Stages with layouts, slots and transports, and the asynchronous statements of Kernel IR: each planted violation is
+// found, and each legal form is accepted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using testing::kernel;
 using testing::tile;
 
-// A stage of a slab of 8 x 16 with these options; `more` follows.
+// Verifies a Stage with these options, whose slab is 8 x 16, followed by `more`.
 std::string stage(const std::string& options, const std::string& more = "") {
   return tile("s = Stage(a, origin=((a0 * 8), 0), slab=(x:8@0, y:16@1)) " + options + "\n" + more);
 }
@@ -127,7 +127,7 @@ TEST(VerifyKernel, CpAsync) {
   EXPECT_THAT(copy("CpAsyncCopy(s[a1], a[a1, 0], lanes=4)\n"), HasSubstr("`s` has 2 dimensions, found 1"));
 }
 
-// Descriptors and the body of a Tile.
+// Verifies descriptors and the body of a Tile.
 std::string with_tma(const std::string& descriptors, const std::string& body) {
   return verify(parse("=== kernel: k ===\n" + std::string(buffers) + descriptors +
                       "Tile(axes=(a0:4=BLOCK, a1:8=THREAD)):\n" + testing::indented(body)));

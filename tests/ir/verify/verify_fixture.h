@@ -1,4 +1,4 @@
-// Verifies bodies at each level, over the same few buffers.
+// Verifies bodies at each level. All of them have the same few buffers.
 #pragma once
 #include <string>
 #include <string_view>
@@ -21,13 +21,13 @@ inline std::string indented(std::string_view body) {
   return out;
 }
 
-// `body` inside Tile(axes=(a0: BLOCK, a1: THREAD, a2: REG, a3: VECTOR)).
+// Verifies `body` inside Tile(axes=(a0: BLOCK, a1: THREAD, a2: REG, a3: VECTOR)).
 inline std::string tile(std::string_view body) {
   return verify(parse("=== tile: k ===\n" + std::string(buffers) +
                       "Tile(axes=(a0:4=BLOCK, a1:8=THREAD, a2:4=REG, a3:16=VECTOR)):\n" + indented(body)));
 }
 
-// `body` inside Tile(axes=(a0: BLOCK, a1: THREAD)).
+// Verifies `body` inside Tile(axes=(a0: BLOCK, a1: THREAD)).
 inline std::string kernel(std::string_view body) {
   return verify(
       parse("=== kernel: k ===\n" + std::string(buffers) + "Tile(axes=(a0:4=BLOCK, a1:8=THREAD)):\n" + indented(body)));

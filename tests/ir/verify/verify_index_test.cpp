@@ -1,4 +1,4 @@
-// What the verifier calls in range is in range: random indices under random conditions, checked by running all
+// An index that the verifier accepts is in range: random indices under random conditions are checked by running all
 // iterations.
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ Nest random_nest(Rng& rng) {
   return n;
 }
 
-// All values of the index where the condition holds.
+// Appends all values of the index for which the condition holds.
 void run(const Nest& n, std::size_t depth, testing::Values& at, std::vector<std::int64_t>& out) {
   if (depth == n.loops.size()) {
     if (evaluate(n.condition, at) != 0) out.push_back(evaluate(n.index, at));
@@ -85,7 +85,7 @@ TEST(VerifyIndex, AcceptsOnlyWhatIsInRange) {
   }
   RecordProperty("legal", legal);
   RecordProperty("accepted", accepted);
-  EXPECT_GT(accepted, legal / 2);  // random conditions correlate more than those of any rule
+  EXPECT_GT(accepted, legal / 2);  // random conditions are more correlated than those of any rule
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Each violation planted and found; each legal form accepted.
+// Each planted violation is found, and each legal form is accepted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -116,7 +116,7 @@ TEST(Verify, ProgramsThatNoTextGives) {
   EXPECT_EQ(verify({Level::loop, "k", {{"c", DType::f32, Role::input, {4}, {0}}}, {}}), "") << "a broadcast input";
 }
 
-// Two elements of an output at one address: what is there in the end depends on the schedule.
+// If two elements of an output are at one address, its final value depends on the schedule.
 TEST(Verify, ElementsOfAnOutputLieApart) {
   const auto output = [](Shape shape, std::vector<std::int64_t> strides, Role role = Role::output) {
     return verify({Level::loop, "k", {{"y", DType::f32, role, std::move(shape), std::move(strides)}}, {}});
@@ -138,7 +138,7 @@ TEST(Verify, ElementsOfAnOutputLieApart) {
   EXPECT_THAT(output({3, 3}, {std::int64_t{1} << 62, 1}), HasSubstr("more than 2^60 elements"));
   EXPECT_THAT(output({std::int64_t{1} << 40, std::int64_t{1} << 40}, {std::int64_t{1} << 40, 1}),
               HasSubstr("more than 2^60 elements"));
-  // Two dimensions are told exactly, whatever their size; more within a million steps.
+  // Two dimensions are decided exactly, whatever their size. More dimensions are decided within a million steps.
   EXPECT_EQ(output({1 << 20, 1 << 20}, {(1 << 20) + 1, 1 << 20}), "");
   EXPECT_THAT(output({(1 << 20) + 1, (1 << 20) + 2}, {(1 << 20) + 1, 1 << 20}), HasSubstr("at one address"));
   EXPECT_THAT(output({10'007, 10'009, 10'037, 10'039}, {1'000'003, 1'000'033, 1'000'037, 1'000'039}),

@@ -1,4 +1,4 @@
-// Tile and Kernel IR: each violation planted and found; each legal form accepted.
+// Tile and Kernel IR: each planted violation is found, and each legal form is accepted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ TEST(Verify, TileLevel) {
   EXPECT_THAT(tile("v0:f32x2 = copy(1)\n"), HasSubstr("vector values belong to Kernel IR"));
 }
 
-// As a causal mask ends a loop.
+// Loops end early if a mask is causal.
 TEST(Verify, LoopsThatEndEarly) {
   const std::string body = ": # free\n  in0 = load a[a4, 0]\n  c[a4, 1] += in0\n";
   EXPECT_EQ(tile("for a4 in 0..min(8, (a0 + 1))" + body), "");

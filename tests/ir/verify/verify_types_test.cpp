@@ -1,4 +1,4 @@
-// Dtypes of values, index values, gathers.
+// Dtypes of values, index values, and gathers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
