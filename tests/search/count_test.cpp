@@ -1,4 +1,4 @@
-// Random paths against trees whose leaves are counted.
+// Estimates from random paths, compared with trees whose leaves are counted.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -45,7 +45,7 @@ TEST(Count, EndsWhenAsked) {
   EXPECT_EQ(found, 5U);
 }
 
-// Where every path has the same weight one path is enough, and the interval is a point.
+// If every path has the same weight, one path is enough, and the interval is a point.
 TEST(Count, BalancedTreesAreExact) {
   for (const auto& [space, leaves] : {std::pair{toy::levels({}), 1.0}, std::pair{toy::levels({1, 1}), 1.0},
                                       std::pair{toy::levels({3, 1, 4}), 12.0}, std::pair{toy::uniform(6, 10), 1e6}}) {
@@ -57,13 +57,13 @@ TEST(Count, BalancedTreesAreExact) {
   }
 }
 
-// Of 200 seeds some 95% of the intervals hold the truth; the weights' tail makes it fewer on the comb, whose deepest
-// leaves are drawn once in 2^depth.
+// About 95 % of the intervals of 200 seeds should hold the truth. On the comb, the tail of the weights makes them
+// fewer, because the deepest leaves are drawn once in 2^depth.
 TEST(Count, IntervalsHoldTheTruthOfUnbalancedTrees) {
   struct Case {
     toy::ToySpace space;
     std::size_t paths;
-    int least;  // of 200
+    int least;  // number of intervals, of 200, that must hold the truth
   };
   for (const auto& [space, paths, least] :
        {Case{toy::conditional(6), 400, 184}, Case{toy::conditional(4), 200, 184}, Case{toy::comb(6), 2000, 184}}) {
@@ -96,7 +96,7 @@ TEST(Count, SeedsDecide) {
   EXPECT_NE(estimate(toy::conditional(6), 50, 3).leaves, estimate(toy::conditional(6), 50, 4).leaves);
 }
 
-// k0: 0 … 3; 0 and 2 ask k1 of two, 1 asks k1 of two, 3 asks k1 … k3 of four.
+// k0 is 0 … 3. After 0, 1 and 2 there is k1 with two options. After 3 there are k1 … k3 with four options each.
 TEST(Count, LevelsOfAConditionalTree) {
   Levels levels;
   for_each_path(toy::conditional(4), [&](const Path& path) {
@@ -114,7 +114,7 @@ TEST(Count, LevelsOfAConditionalTree) {
   EXPECT_EQ(levels.ordered()[3].paths, 64U);
 }
 
-// A knob that only some paths have stands before those that follow it.
+// A knob that only some paths have comes before the knobs that follow it on these paths.
 TEST(Count, LevelsKeepTheOrderOfThePaths) {
   const toy::ToySpace space([](const Trail& trail) -> std::optional<Fork> {
     const std::vector<Value> two{std::int64_t{0}, std::int64_t{1}};
@@ -133,7 +133,7 @@ TEST(Count, LevelsKeepTheOrderOfThePaths) {
   EXPECT_EQ(order, "abc");
 }
 
-// The path a e says nothing of b … d, but e comes last on it.
+// The path a e does not order e and b … d. e comes last on its path, so it is placed late.
 TEST(Count, LevelsThatNoPathOrdersStandByHowLateTheyCome) {
   const toy::ToySpace space([](const Trail& trail) -> std::optional<Fork> {
     const std::vector<Value> two{std::int64_t{0}, std::int64_t{1}};

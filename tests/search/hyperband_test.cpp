@@ -1,4 +1,4 @@
-// The brackets and rungs of hyperband, against the published example and plain sorting.
+// The brackets and rungs of hyperband, compared with the published example and with plain sorting.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,10 +21,10 @@ std::unique_ptr<Searcher> hyperband(const Space& space, const std::string& eta, 
 
 struct Told {
   std::string trail;
-  double effort, time;  // time 0: failed
+  double effort, time;  // a time of 0 is a failure
 };
 
-/// One by one, until the end or so many.
+/// Evaluates candidates one by one, until the searcher ends or `most` evaluations are done.
 std::vector<Told> drive(Searcher& searcher, std::size_t most, const std::function<double(const Trail&)>& time) {
   std::vector<Told> told;
   while (told.size() < most) {
@@ -37,7 +37,7 @@ std::vector<Told> drive(Searcher& searcher, std::size_t most, const std::functio
   return told;
 }
 
-/// How many evaluations in a row had the same effort, as 1/effort.
+/// Returns how many evaluations in a row had the same effort: pairs of 1/effort and that number.
 std::vector<std::pair<long, int>> rungs(const std::vector<Told>& told) {
   std::vector<std::pair<long, int>> all;
   for (const Told& one : told) {
@@ -48,14 +48,14 @@ std::vector<std::pair<long, int>> rungs(const std::vector<Told>& told) {
   return all;
 }
 
-// Algorithm 1 of the paper with R = 81, eta = 3 (n = 81, 34, 15, 8, 5), and from the start again.
+// Algorithm 1 of the paper with R = 81, eta = 3 (n = 81, 34, 15, 8, 5), and then the first bracket again.
 TEST(Hyperband, HasTheBracketsOfThePaper) {
   const toy::ToySpace space = toy::uniform(6, 10);
   const auto told = drive(*hyperband(space, "3", "81"), 206 + 81 + 27, toy::noise_time);
   EXPECT_THAT(rungs(told), ElementsAre(Pair(81, 81), Pair(27, 27), Pair(9, 9), Pair(3, 3), Pair(1, 1),  //
                                        Pair(27, 34), Pair(9, 11), Pair(3, 3), Pair(1, 1),               //
                                        Pair(9, 15), Pair(3, 5), Pair(1, 1),                             //
-                                       Pair(3, 8), Pair(1, 2 + 5),  // and the last bracket
+                                       Pair(3, 8), Pair(1, 2 + 5),  // includes the last bracket
                                        Pair(81, 81), Pair(27, 27)));
 }
 
@@ -71,13 +71,13 @@ TEST(Hyperband, TheFastestOfARungGoOn) {
 
 TEST(Hyperband, FailuresDoNotGoOn) {
   const toy::ToySpace space = toy::uniform(6, 10);
-  int left = 18;  // but the two that come last
+  int left = 18;  // the first 14 of 16 evaluations fail
   const auto told = drive(*hyperband(space, "4", "16"), 16 + 2 + 1 + 6,
                           [&](const Trail& trail) { return --left > 3 ? 0 : toy::noise_time(trail); });
   EXPECT_THAT(rungs(told), ElementsAre(Pair(16, 16), Pair(4, 2), Pair(1, 1), Pair(4, 6)));
 }
 
-// Outstanding tells: the next brackets begin, and the rungs go on when they are told.
+// While results are outstanding, the next brackets begin. The rungs continue when the results are told.
 TEST(Hyperband, WaitsForNobody) {
   const toy::ToySpace space = toy::uniform(6, 10);
   const auto searcher = hyperband(space, "4", "16");
@@ -89,7 +89,7 @@ TEST(Hyperband, WaitsForNobody) {
   EXPECT_EQ(searcher->ask(1)[0].effort, 0.25);
 }
 
-// What was not raised is in the end: the fastest first, failures never.
+// In the end, candidates that were not raised are evaluated in full: the fastest first, failures never.
 TEST(Hyperband, EndsWithEverythingInFull) {
   const toy::ToySpace space = toy::uniform(2, 7);
   const auto time = [](const Trail& trail) { return toy::scramble(trail) % 5 == 0 ? 0 : toy::noise_time(trail); };

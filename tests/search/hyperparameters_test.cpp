@@ -1,4 +1,4 @@
-// Hyperparameters: defaults are legal, bad names and values are one line that says what would be right.
+// Hyperparameters: defaults are legal. A bad name or value gives an error of one line that says what would be right.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

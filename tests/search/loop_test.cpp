@@ -16,7 +16,7 @@ namespace {
 
 using toy::took;
 
-/// Answers trial i with the i-th outcome, then with the last one for ever.
+/// Returns a function that answers trial i with outcome i, and then with the last outcome for ever.
 std::function<Measured(const Candidate&)> script(std::vector<Measured> answers) {
   return [answers = std::move(answers), at = std::size_t{0}](const Candidate&) mutable {
     return answers[std::min(at++, answers.size() - 1)];
@@ -53,8 +53,8 @@ TEST(Loop, TrialsAreExactWhateverTheBatch) {
   EXPECT_TRUE(none().trials.empty());
 }
 
-// What is built ahead is what is measured then, in the same order, and however large the batch the tells come in the
-// order of the asks.
+// The candidates that are built ahead are measured next, in the same order. Whatever the size of the batch, results are
+// told in the order in which candidates were asked for.
 TEST(Loop, PreparesWhatItMeasuresNext) {
   for (const std::size_t batch : {1, 7, 16}) {
     Fixture loop;
@@ -85,7 +85,7 @@ TEST(Loop, PatienceCountsNewMeasurementsWithoutANewBest) {
   EXPECT_EQ(result.best, 3);
 }
 
-// The later half of 16, 17, … measurements gained less than 2 %.
+// The goal is reached if the later half of at least 16 measurements gains less than 2 %.
 TEST(Loop, TheGoalIsReachedWhenTheLaterHalfGainsLess) {
   const auto trials_of = [](std::vector<Measured> answers, double goal) {
     Fixture loop;
@@ -99,7 +99,7 @@ TEST(Loop, TheGoalIsReachedWhenTheLaterHalfGainsLess) {
   EXPECT_EQ(trials_of({{took(5)}}, 1.02), Ended(Stop::goal, 16));
   EXPECT_EQ(trials_of({{toy::failed()}}, 1.02), Ended(Stop::trials, 100));  // there is no best
   std::vector<Measured> late(15, Measured{took(5)});
-  late.push_back({took(4)});  // the 16th is in the later half up to the 31st
+  late.push_back({took(4)});  // the 16th measurement is in the later half of up to 31 measurements
   EXPECT_EQ(trials_of(late, 1.02), Ended(Stop::goal, 32));
   std::vector<Measured> slight(15, Measured{took(5)});
   slight.push_back({took(4.95)});
@@ -201,7 +201,7 @@ TEST(Loop, AStrategyMayEndBeforeTheSpaceDoes) {
   EXPECT_EQ(stop_of("exhaustive"), Stop::exhausted);
 }
 
-/// Breaks its contract: asks for the same candidate for ever.
+/// Breaks the contract of Searcher: asks for the same candidate for ever.
 class Repeats final : public Searcher {
  public:
   explicit Repeats(const Space& space) : candidate_(heuristic(space)) {}

@@ -1,4 +1,4 @@
-// MCTS must be worth its name: better than random where there is something to learn.
+// MCTS must be better than random search if there is something to learn.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using Time = std::function<double(const Trail&)>;
 
 const std::vector<std::int64_t> branching = {12, 4, 10, 10, 6, 2, 2, 3, 2};  // 691,200 candidates
 
-/// A bowl around a hidden optimum, each knob with its own weight; time 1 at the bottom.
+/// Returns a bowl around a hidden optimum, in which each knob has its own weight. The time at the bottom is 1.
 Time smooth(std::uint64_t seed) {
   Rng rng(seed);
   std::vector<double> optimum, weight;
@@ -35,7 +35,7 @@ Time smooth(std::uint64_t seed) {
   };
 }
 
-/// The bowl with random interactions of neighbouring knobs, a fifth of all candidates failing (time 0).
+/// Returns the bowl with random interactions of neighbouring knobs. A fifth of all candidates fail (time 0).
 Time rugged(std::uint64_t seed) {
   return [seed, bowl = smooth(seed)](const Trail& trail) {
     const auto pair = [&](std::size_t i, std::size_t j) {
@@ -114,20 +114,20 @@ TEST(Mcts, OutstandingAsksSpreadOut) {
   }
 }
 
-/// The rewards told below a child of the root.
+/// The rewards that were told below a child of the root.
 struct Child {
   std::vector<double> rewards;
   double worth(double best, double visits) const {
     const auto n = static_cast<double>(rewards.size());
-    double mean = 0, spread = 0.1;  // D
+    double mean = 0, spread = 0.1;  // begins with the constant D
     for (const double x : rewards) mean += x / best / n;
     for (const double x : rewards) spread += x / best * x / best - mean * mean;
     return mean + 0.5 * std::sqrt(std::log(visits) / n) + std::sqrt(spread / n);
   }
 };
 
-// Schadd et al. 2008: X + C sqrt(ln t(N) / t(N_i)) + sqrt((sum of squares - t(N_i) X^2 + D) / t(N_i)), once every child
-// was visited.
+// Schadd et al. 2008: X + C sqrt(ln t(N) / t(N_i)) + sqrt((sum of squares - t(N_i) X^2 + D) / t(N_i)). It applies after
+// every child was visited.
 TEST(Mcts, WithoutSharingIsSpMcts) {
   const toy::ToySpace space = toy::levels({6, 50});
   for (std::uint64_t seed = 0; seed < 5; ++seed) {

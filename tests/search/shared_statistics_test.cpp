@@ -1,4 +1,4 @@
-// What branches of a tree know of each other's results.
+// What the branches of a tree learn from each other's results.
 #include "search/strategies/shared_statistics.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Two knobs with the values 0 to 10.
+/// Two knobs, each with the values 0 to 10.
 class SharedStatisticsTest : public ::testing::Test {
  protected:
   SharedStatisticsTest() {
@@ -40,11 +40,11 @@ class SharedStatisticsTest : public ::testing::Test {
   SharedStatistics statistics_{encoding_, rng_, radius_, c_};
 };
 
-// The formulas of the header, written out again.
+// Computes the formulas of the header again.
 TEST_F(SharedStatisticsTest, AreWeightedByTheSimilarity) {
   const std::vector<model::Codes> told = {codes(0, 0), codes(3, 4), codes(9, 9)};
   const std::vector<double> times = {30, 10, infinity};
-  const std::vector<double> reward = {1 - 1.0 / 3, 1, 0};  // q is 1
+  const std::vector<double> reward = {1 - 1.0 / 3, 1, 0};  // for q = 1
   for (std::size_t i = 0; i < told.size(); ++i) statistics_.tell(told[i], times[i]);
   const std::vector<model::SamplePtr> samples = {sample(3, 5), sample(10, 10), sample(0, 9)};
   const std::vector<double> bounds = statistics_.bounds(samples);

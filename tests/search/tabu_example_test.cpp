@@ -1,4 +1,4 @@
-// The searcher of the documentation compiles, keeps the contract, and finds what it should.
+// The searcher of the documentation compiles, keeps the contract, and finds the optimum.
 #include "search/tabu_example.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ TEST(TabuExample, AsksForEverythingOnce) {
   EXPECT_EQ(asked.size(), toy::leaves(space).size());
 }
 
-// The page shows the file as it is.
+// docs/strategies.md contains the file unchanged.
 TEST(TabuExample, IsInTheDocumentation) {
   const std::filesystem::path root = DEPLO_SOURCE_DIR;
   EXPECT_NE(read_file(root / "docs/strategies.md").find(read_file(root / "tests/search/tabu_example.h")),

@@ -1,4 +1,4 @@
-// Spaces made of two functions of the trail, deterministic: which fork comes next, and how long a candidate takes.
+// Toy spaces: a deterministic function of the trail says which fork comes next, another one how long a candidate takes.
 #pragma once
 #include <cmath>
 #include <functional>
@@ -44,23 +44,24 @@ class ToySpace final : public Space {
 
 inline std::int64_t taken(const Trail& trail, std::size_t level) { return std::get<std::int64_t>(trail[level].value); }
 
-/// Level i has branching[i] options, 0, 1, …
+/// Returns a space in which level i has branching[i] options: 0, 1, …
 ToySpace levels(std::vector<std::int64_t> branching);
 ToySpace uniform(std::size_t depth, std::int64_t branching);
-/// Conditional knobs: an even choice ends after two levels, an odd one of value v is followed by v more forks of v + 1.
+/// Returns a space with conditional knobs. An even first choice ends after two levels; an odd choice v is followed by v
+/// more forks with v + 1 options each.
 ToySpace conditional(std::int64_t width);
-/// Option 0 ends, option 1 goes on: as many leaves as levels plus one.
+/// Returns a space in which option 0 ends and option 1 goes on. It has one leaf more than it has levels.
 ToySpace comb(std::size_t depth);
 
-/// FNV-1a over the choices; a fixed pseudo-random function of the trail.
+/// Returns FNV-1a over the choices: a fixed pseudo-random function of the trail.
 std::uint64_t scramble(const Trail& trail, std::uint64_t salt = 0);
-/// Some time for every trail, without structure.
+/// Returns a time for every trail, without structure.
 inline double noise_time(const Trail& trail) { return 1 + static_cast<double>(scramble(trail) % 100000) / 1000; }
 
 inline Outcome took(double microseconds) { return {Status::ok, microseconds, ""}; }
 inline Outcome failed() { return {Status::timeout, 0, "toy failure"}; }
 
-/// Asks for what it was given, one by one.
+/// Asks for the given candidates, one by one.
 class Plan final : public Searcher {
  public:
   explicit Plan(std::vector<Candidate> plan) : plan_(std::move(plan)) {}
@@ -80,7 +81,7 @@ class Plan final : public Searcher {
   std::size_t at_ = 0;
 };
 
-/// All candidates, by plain recursion.
+/// Returns the trails of all candidates, by plain recursion.
 std::vector<Trail> leaves(const Space& space);
 
 }  // namespace deplo::search::toy

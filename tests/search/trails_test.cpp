@@ -1,4 +1,4 @@
-// Moves keep to the space, whatever they wish for.
+// Moves stay within the space, whatever they wish for.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -82,7 +82,7 @@ TEST(Trails, WishesTakeTheNearestRatio) {
   EXPECT_EQ(wanted(fork({std::string("x"), std::int64_t{4}}), "k=3"), 1U);
 }
 
-// A space that counts: below option 0 lie 1, below option 1 three of four.
+// A space that counts its four candidates: one below option 0, three below option 1.
 TEST(Trails, RandomIsUniformOverCandidatesWhereTheyAreCounted) {
   class Counted final : public Position {
    public:

@@ -1,4 +1,4 @@
-// Expected figures: a Python script that follows the formulas by other means (enumeration, min-max formulas, sums).
+// A Python script computed the expected figures by other means (enumeration, min-max formulas, sums).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,7 +61,7 @@ TEST(Statistics, BootstrapOfGroups) {
   Rng rng(1);
   const std::vector<std::vector<double>> certain = {{2, 2}, {2}, {2, 2, 2}};
   EXPECT_EQ(hierarchical_bootstrap(certain, 100, rng).mean.low, 2);
-  // Means of 4 fair draws of 0 and 10: 0 and 10 have a probability of 1/16 each.
+  // The mean of 4 fair draws from 0 and 10 is 0 with probability 1/16, and 10 with probability 1/16.
   const std::vector<std::vector<double>> coins(4, {0, 10});
   const Bootstrap interval = hierarchical_bootstrap(coins, 4000, rng);
   EXPECT_EQ(interval.mean.low, 0);
@@ -78,7 +78,7 @@ TEST(Isotonic, PoolsAdjacentViolators) {
 TEST(Curve, IsTheIsotonicFitOfPooledRuns) {
   const std::vector<Steps> runs = {{{1, 2}, {3, 2}, {5, 8}}, {{2, 6}, {4, 6}, {6, 6}}};
   const PooledRuns pool(runs, 0);
-  // In order of time: 2 6 2 6 8 6, pooled to 2 4 4 6 7 7.
+  // In order of time, the ranks are 2 6 2 6 8 6. Pooling gives 2 4 4 6 7 7.
   EXPECT_THAT(pool.fit(std::vector<double>{1, 1}, std::vector<double>{0, 1, 2.5, 3, 4.5, 9}),
               ElementsAre(2, 2, 4, 4, 6, 7));
   EXPECT_THAT(pool.fit(std::vector<double>{0, 3}, std::vector<double>{0, 9}), ElementsAre(6, 6));
@@ -86,8 +86,8 @@ TEST(Curve, IsTheIsotonicFitOfPooledRuns) {
 }
 
 TEST(Landscape, FollowsTheFormulas) {
-  // 9 valid: 90 80 … 10, one invalid. f_med = 50; p = 0.95: target 12, i = 8, M* = 4. p = 0.5: target 30, i = 6, M*
-  // = 2.
+  // 9 valid values 90 80 … 10, one invalid; f_med = 50. For p = 0.95: target 12, i = 8, M* = 4. For p = 0.5: target 30,
+  // i = 6, M* = 2.
   const TableSpace space(
       tables::grid({10}, [](const Options& o) { return o[0] == 0 ? -1.0 : 10.0 * static_cast<double>(o[0]); }));
   const Landscape landscape(space);
@@ -95,10 +95,10 @@ TEST(Landscape, FollowsTheFormulas) {
   EXPECT_EQ(landscape.evaluations(0.95), 4);
   EXPECT_EQ(landscape.evaluations(0.5), 2);
   EXPECT_EQ(landscape.evaluations(0), 1);
-  EXPECT_DOUBLE_EQ(landscape.median_cost(), 46);  // 1 11 21 31 41 51 …
+  EXPECT_DOUBLE_EQ(landscape.median_cost(), 46);  // of the costs 1 11 21 31 41 51 …
   EXPECT_DOUBLE_EQ(landscape.seconds(0.95), 4 * 46);
-  EXPECT_EQ(landscape.random_value(1), 40);  // d_5
-  EXPECT_EQ(landscape.random_value(2), 20);  // 6.67: d_7
+  EXPECT_EQ(landscape.random_value(1), 40);  // d_5; d_0 is the slowest
+  EXPECT_EQ(landscape.random_value(2), 20);  // 6.67 is rounded: d_7
   EXPECT_EQ(landscape.random_value(1000), 10);
   EXPECT_EQ(landscape.random_at(0), 40);
   EXPECT_EQ(landscape.random_at(2 * (51 + 0.1)), 20);
@@ -108,7 +108,8 @@ TEST(Landscape, FollowsTheFormulas) {
   EXPECT_TRUE(std::isnan(score(10, 10, 10)));
 }
 
-// Where higher is better, values are negated: the formulas stay, and 10 % from the best of 100 are 90.
+// If higher is better, values are negated. The formulas stay the same: within 10 % of the best value, 100, is 90 and
+// more.
 TEST(Landscape, OfAnObjectiveThatIsMaximised) {
   RecordsBuilder builder("test");
   builder.objective() = {"GFLOP/s", "", /*higher_is_better=*/true, /*duration=*/false};
@@ -136,7 +137,8 @@ TEST(Difficulty, OfAGrid) {
   EXPECT_EQ(found.configurations, 300u);
   EXPECT_DOUBLE_EQ(found.within1, 3. / 300);
   EXPECT_DOUBLE_EQ(found.within5, 15. / 300);
-  // log t = a i + b j: 9 of 20 neighbours differ in i: 1 - 9/20 (1 + 1/9) of i's variance, and as j, which is small.
+  // log t = a i + b j. 9 of the 20 neighbours differ in i: 1 - 9/20 (1 + 1/9) of the variance of i is explained. The
+  // same holds for j, whose variance is small.
   EXPECT_NEAR(found.neighbours, 0.5, 0.001);
   EXPECT_THAT(importance(*records),
               ElementsAre(DoubleNear(0.99979, 1e-4), DoubleNear(0.00021, 1e-4), DoubleNear(0, 1e-12)));
@@ -145,13 +147,13 @@ TEST(Difficulty, OfAGrid) {
   EXPECT_THAT(level_order(*records, Order::shuffled, 5), ::testing::UnorderedElementsAre(0, 1, 2));
 }
 
-/// Asks for the leaves in their order.
+/// Replays an exhaustive search, which asks for the leaves in their order.
 Steps replay_all(const TableSpace& space, Replay how, std::uint64_t seed = 1) {
   how.seconds = 1e9;
   return replay(space, Landscape(space), *make_searcher("exhaustive", space, {}), how, seed);
 }
 
-// Each takes 1 s to build and as many seconds to run as µs: 4, 2, 5, 1.
+// Four configurations of 4, 2, 5 and 1 µs. Each takes 1 s to build, and as many seconds to run as its time in µs.
 std::shared_ptr<const Records> four() {
   return tables::grid({4}, [](const Options& o) {
     return std::vector<double>{4, 2, 5, 1}[static_cast<std::size_t>(o[0])];
@@ -179,8 +181,8 @@ TEST(Replay, OneAfterTheOther) {
 
 TEST(Replay, CompilersBesideTheDevice) {
   const TableSpace space(four());
-  // One compiler: builds end at 1, 2, then (two outstanding at most) asked at 5: 6, at 7: 8. Runs: 1-5, 5-7, 7-12,
-  // 12-13.
+  // With one compiler, builds end at 1 and 2 s. At most two are outstanding, so the next ones are asked for at 5 and 7
+  // s, and end at 6 and 8 s. The runs last from 1 to 5, 5 to 7, 7 to 12 and 12 to 13 s.
   EXPECT_THAT(ends(replay_all(space, {.workers = 1})), ElementsAre(5, 7, 12, 13));
   EXPECT_THAT(ends(replay_all(space, {.workers = 4})), ElementsAre(5, 7, 12, 13));
 }
@@ -197,10 +199,10 @@ TEST(Replay, NoiseIsDrawnFromTheLaunches) {
   int believed = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const Steps run = replay_all(space, {.noisy = true}, seed);
-    believed += run[1].rank == 0 ? 1 : 0;  // of three launches each, the second seemed better
+    believed += run[1].rank == 0 ? 1 : 0;  // by three launches of each, the second seems better
     EXPECT_EQ(replay_all(space, {.noisy = true}, seed)[1].rank, run[1].rank);
   }
-  // P(sum of the second < sum of the first), by enumeration of 27 x 27 draws: 0.33196
+  // P(sum of the second < sum of the first) is 0.33196, by enumeration of 27 x 27 draws.
   EXPECT_NEAR(believed / 300.0, 0.33196, 0.09);
 }
 
@@ -221,7 +223,7 @@ std::shared_ptr<const Records> bowl() {
   });
 }
 
-// What a thread could change: everything but the CPU time.
+// Returns all figures that the number of threads could change: everything but the CPU time.
 std::vector<double> figures(const SpaceResult& result) {
   std::vector<double> out = {result.start, result.budget, result.difficulty.neighbours};
   for (const Cell& cell : result.cells) {
@@ -257,7 +259,7 @@ TEST(Contest, RandomIsNearZeroAndABetterStrategyAbove) {
   EXPECT_NEAR(mean(result.cells[0].replicates), result.cells[0].score, 0.05);
   const std::vector<Standing> rows = standings(many, std::vector{result});
   EXPECT_GT(rows[1].a12, 0.5);
-  EXPECT_EQ(rows[1].p, 1);  // one space proves nothing over spaces
+  EXPECT_EQ(rows[1].p, 1);  // a single space says nothing about other spaces
   EXPECT_LE(rows[1].score_interval.low, rows[1].score);
   EXPECT_GE(rows[1].score_interval.high, rows[1].score);
 }
@@ -275,7 +277,9 @@ TEST(Contest, RefusesWhatIsNoContest) {
 struct Known {
   const char* name;
   std::int64_t evaluations, short_evaluations;
-  double budget, start, optimum, random, random_third;  // seconds, µs; random search at the budget and a third of it
+  // Budget and start in seconds, values in µs; `random` is random search at the budget, `random_third` at a third of
+  // it.
+  double budget, start, optimum, random, random_third;
 };
 constexpr Known known[] = {
     {"convolution_milo/A100", 1050, 113, 2525.94203035114, 4.8113181530498, 553.600007668138, 624.544009566307,

@@ -1,4 +1,4 @@
-// Quality of ranks by hand; models on sets whose law is known.
+// Rank quality, computed by hand; models on data whose law is known.
 #include "search/compare/held_out.h"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ TEST(BoostedTrees, LearnAStepAndAnInteractionAndAreTheSameEveryTime) {
   model::BoostedTrees trees, again;
   const std::vector<double> weights(points.size(), 1);
   model::TreeOptions options;
-  options.columns = 1;  // half of three would be one: no interaction
+  options.columns = 1;  // half of the three columns would be one column, which shows no interaction
   trees.fit(points, values, weights, options);
   again.fit(points, values, weights, options);
   const std::vector<float> found = trees.predict(others);
@@ -65,7 +65,7 @@ TEST(BoostedTrees, LearnAStepAndAnInteractionAndAreTheSameEveryTime) {
 
 constexpr std::size_t records = 60;
 
-/// log time = offset of the kernel + x0 + 0.5 x1², seen with noise; the analytic model knows of x0 alone.
+/// log time = offset of the kernel + x0 + 0.5 x1², with noise. The analytic model knows only x0.
 model::Labelled make(const std::string& kernel, const std::string& device, std::uint64_t seed) {
   Rng rng(seed);
   model::Labelled set{kernel, device, kernel, random_points(records, rng), {}, {}};
@@ -96,7 +96,7 @@ TEST(HeldOut, ModelsLearnWhatTheAnalyticOneLeaves) {
     EXPECT_GT(score.width, 1) << score.model;
     covered += score.coverage / 8;
   }
-  EXPECT_NEAR(covered, interval_level, 0.12);  // of four sets of one law, two models
+  EXPECT_NEAR(covered, interval_level, 0.12);  // mean over four sets of one law and two models
 }
 
 TEST(HeldOut, ASeedGivesTheSameFigures) {
@@ -116,14 +116,15 @@ TEST(HeldOut, ADeviceIsLearnedFromTheSameKernelOnOthers) {
   HeldOutOptions options;
   options.leave_out = LeaveOut::device;
   const std::vector<HeldOutScore> scores = evaluate_held_out(sets, options);
-  ASSERT_EQ(scores.size(), 4U);  // b has no other device; two models, as there is no analytic one
+  ASSERT_EQ(scores.size(), 4U);  // kernel b has no other device; two models, because there is no analytic one
   for (const HeldOutScore& score : scores) {
     EXPECT_EQ(score.sets, 1U);
     EXPECT_LT(score.set, 2U);
     EXPECT_GT(score.spearman, 0.9);
   }
   options.leave_out = LeaveOut::kernel;
-  EXPECT_EQ(evaluate_held_out(std::span(sets).first(2), options).size(), 0U);  // one kernel: nothing to learn from
+  // A single kernel leaves nothing to learn from.
+  EXPECT_EQ(evaluate_held_out(std::span(sets).first(2), options).size(), 0U);
 }
 
 TEST(HeldOut, WhatIsLeftOutHasTwoNames) {

@@ -1,4 +1,4 @@
-// Regrets after few trials: the figures against sums by hand, and the runs that they are made of.
+// Regrets after few trials: the figures, compared with sums by hand, and the runs behind the figures.
 #include "search/compare/regret.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::Pointwise;
 
-/// Times 1, 2, … 8 µs; ranks 7, 6, … 0.
+/// Times of 1, 2, … 8 µs have the ranks 7, 6, … 0.
 class Eight : public ::testing::Test {
  protected:
   const TableSpace space_{tables::grid({8}, [](const Options& o) { return 1 + static_cast<double>(o[0]); })};
@@ -27,7 +27,7 @@ class Eight : public ::testing::Test {
 };
 
 TEST_F(Eight, RegretIsTheBestTriedOverTheBestKnown) {
-  // 8, 4, 2 µs tried; noise chooses the one of 4 µs.
+  // 8, 4 and 2 µs are tried. Because of noise, the configuration of 4 µs is selected.
   const Steps run = {{1, 0, 0}, {2, 4, 4}, {3, 4, 6}};
   const Steps other = {{1, 7, 7}};
   const Regrets all = regrets(landscape_, std::vector<Steps>{run, other});
@@ -66,7 +66,7 @@ TEST(RegretSummary, IsAGeometricMeanWithAnIntervalOverSeeds) {
   const Regrets varied = of(values);
   const RegretSummary summary = summarise(std::vector{&varied}, rng);
   EXPECT_NEAR(std::log(summary.selection), 0.5, 1e-12);
-  // The mean of 100 logs that are 0 or 1 has a deviation of 0.05.
+  // The mean of 100 logs that are 0 or 1 has a standard deviation of 0.05.
   EXPECT_NEAR(std::log(summary.selection_interval.low), 0.5 - 1.96 * 0.05, 0.015);
   EXPECT_NEAR(std::log(summary.selection_interval.high), 0.5 + 1.96 * 0.05, 0.015);
 }
@@ -83,7 +83,7 @@ TEST_F(Eight, TheFirstTrialIsToldAndNotAskedAgain) {
   }
 }
 
-/// Forty configurations with true times 10, 11, … and launches that scatter more than that.
+/// Returns forty configurations with true times 10, 11, …. Their launches scatter by more than these times differ.
 std::shared_ptr<const Records> noisy(std::optional<std::uint32_t> untuned) {
   RecordsBuilder builder("noisy");
   builder.add_knob("a");

@@ -1,4 +1,4 @@
-// What an evaluation with less effort costs in a replay, and what it tells.
+// What an evaluation with less effort costs in a replay, and the result that it gives.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,8 +14,9 @@ using ::testing::FloatEq;
 using ::testing::Pair;
 using ::testing::Pointwise;
 
-/// Each takes 1 s to build and 10 s to run: 8 launches of 1 s, and 2 s beside them. The first is the slower one by its
-/// mean (4.5 s in place of 4.3), though not by each launch. Then one of a single launch, one that fails.
+/// Each configuration takes 1 s to build, and 2 s besides its launches. The first two have 8 launches; the first one is
+/// slower by its mean (4.5 s instead of 4.3 s), though not by each launch. The third one has a single launch, and the
+/// fourth one fails.
 class EffortReplay : public ::testing::Test {
  protected:
   EffortReplay() {
@@ -54,7 +55,7 @@ class EffortReplay : public ::testing::Test {
 };
 
 TEST_F(EffortReplay, LaunchesAreLeftOutAndTheBuildIsKept) {
-  // 1 + 2 + 2 of 8 launches (36 s / 4); then 2 + 4 launches; then 2 + 8.
+  // 1 s for the build, 2 s, and 2 of 8 launches (36 s / 4); then 2 s and 4 launches; then 2 s and 8 launches.
   EXPECT_THAT(ends({at(0, 0.25), at(0, 0.5), at(0, 1)}),
               Pointwise(FloatEq(), std::vector<float>{12, 12 + 20, 32 + 38}));
   EXPECT_THAT(ends({at(0, 0.01), at(1, 1)}), Pointwise(FloatEq(), std::vector<float>{1 + 2 + 4.5F, 7.5F + 37.4F}))

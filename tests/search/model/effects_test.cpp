@@ -1,4 +1,4 @@
-// Effects of knobs. Expected figures: by hand, from the sums of squares.
+// Effects of knobs. The expected figures are computed by hand from the sums of squares.
 #include "search/model/effects.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 Record timed(double log_time) { return {.outcome = {Status::ok, std::exp(log_time), ""}}; }
 
-// Six log times whose mean is 0.6333: total 1.7733, within a 0.0667, within b 1.71.
+// Returns six log times with the mean 0.6333. The sums of squares are 1.7733 in total, 0.0667 within a, 1.71 within b.
 Records six() {
   RecordsBuilder builder("test");
   builder.add_knob("a");
@@ -27,7 +27,7 @@ Records six() {
 
 TEST(Effects, ShareIsCorrectedForTheNumberOfValues) {
   const std::vector<KnobEffect> effects = knob_effects(six());
-  ASSERT_EQ(effects.size(), 2u);  // `always` says nothing
+  ASSERT_EQ(effects.size(), 2u);  // `always` has a single value, so it has no effect
   EXPECT_EQ(effects[0].knob, "a");
   EXPECT_NEAR(effects[0].share, 1 - 5.0 / 4 * (0.2 / 3) / (5.32 / 3), 1e-12);
   EXPECT_EQ(effects[1].knob, "b");
@@ -36,7 +36,7 @@ TEST(Effects, ShareIsCorrectedForTheNumberOfValues) {
 
 TEST(Effects, FactorsOfValues) {
   const KnobEffect a = knob_effects(six())[0];
-  ASSERT_EQ(a.values.size(), 2u);  // the failed one's is none
+  ASSERT_EQ(a.values.size(), 2u);  // the value of the failed record is left out
   EXPECT_EQ(a.values[0].value, Value(std::int64_t{0}));
   EXPECT_EQ(a.values[0].count, 3u);
   EXPECT_NEAR(a.values[0].factor, std::exp(0.1 - 3.8 / 6), 1e-12);
@@ -44,7 +44,8 @@ TEST(Effects, FactorsOfValues) {
 }
 
 TEST(Effects, RandomTimesAreNotExplainedByManyValues) {
-  // 40 times, 20 values: eta squared would be about 19/39. The mean of epsilon squared is that of its positive part.
+  // There are 40 times and 20 values. Eta squared would be about 19/39. The mean of epsilon squared is that of its
+  // positive part, because the share is never below 0.
   double sum = 0;
   Rng rng(1);
   for (int round = 0; round < 50; ++round) {
@@ -68,7 +69,7 @@ TEST(Effects, PairsThatOnlyWorkTogether) {
   const Records records = builder.finish();
   for (const KnobEffect& effect : knob_effects(records)) EXPECT_EQ(effect.share, 0) << effect.knob;
   const std::vector<PairEffect> pairs = pair_effects(records, 3);
-  ASSERT_EQ(pairs.size(), 1u);  // those with c have two records a pair of values
+  ASSERT_EQ(pairs.size(), 1u);  // pairs with c have only two records for each pair of values
   EXPECT_EQ(pairs[0].first, "a");
   EXPECT_EQ(pairs[0].second, "b");
   EXPECT_NEAR(pairs[0].share, 1, 1e-12);

@@ -1,4 +1,4 @@
-// Coordinates by hand.
+// Coordinates, computed by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

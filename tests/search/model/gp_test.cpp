@@ -1,4 +1,4 @@
-// The process against values that its formulas give by hand, and what regression must do.
+// The Gaussian process, compared with values that its formulas give by hand, and what a regression must do.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@ const std::vector<std::size_t> one_group{0};
 
 double matern(double r) { return (1 + std::sqrt(5) * r + 5.0 / 3 * r * r) * std::exp(-std::sqrt(5) * r); }
 
-// Of two points whose groups have the distances `r`, over the lengths: w = 0.8, c = 2.
+// Returns the kernel of two points. `r` has the distance in each group, divided by the group's length. w = 0.8, c = 2.
 double kernel(const std::vector<double>& r) {
   double squares = 0, sum = 0;
   for (const double each : r) {
@@ -23,7 +23,7 @@ double kernel(const std::vector<double>& r) {
   return 0.2 * matern(std::sqrt(squares) / 2) + 0.8 * sum / static_cast<double>(r.size());
 }
 
-// Unfitted, the hyperparameters are the modes of their priors: l = 0.8, s² = 1, noise = 0.02.
+// Without a fit, the hyperparameters are the modes of their priors: l = 0.8, s² = 1, noise = 0.02.
 TEST(GaussianProcess, OnePointByHand) {
   GaussianProcess process;
   process.fit(line({0}), std::vector<double>{1}, one_group, 1, 0);
@@ -38,7 +38,7 @@ TEST(GaussianProcess, OnePointByHand) {
   EXPECT_NEAR(process.deviations()[2], 1, 1e-6);
 }
 
-// The second group has two dimensions, the third none, as a knob with one value.
+// The second group has two dimensions. The third group has none, like a knob with one value.
 TEST(GaussianProcess, GroupsByHand) {
   GaussianProcess process;
   const std::vector<std::size_t> groups{0, 1, 1};
@@ -49,11 +49,11 @@ TEST(GaussianProcess, GroupsByHand) {
   const std::vector<std::vector<double>> distances{{0.5, 0}, {0.5, 0.5 / 0.8}, {9 / 0.8, 0}, {9, 99}};
   for (std::size_t i = 0; i < distances.size(); ++i)
     EXPECT_NEAR(process.means()[i], kernel(distances[i]) / 1.02, 1e-4) << i;
-  EXPECT_NEAR(process.means()[2], 0.4 / 1.02, 1e-2);  // what the second group does is known there
+  EXPECT_NEAR(process.means()[2], 0.4 / 1.02, 1e-2);  // the effect of the second group is known there
 }
 
-// Values that are sums of what each group does are known where no point is near: a place whose groups were seen one by
-// one.
+// If values are sums with a term for each group, they are known even where no point is near, after each group was seen
+// on its own.
 TEST(GaussianProcess, SumsAreLearnedOneGroupAtATime) {
   Points points{4, {}};
   std::vector<double> values;
@@ -73,7 +73,7 @@ TEST(GaussianProcess, SumsAreLearnedOneGroupAtATime) {
   EXPECT_NEAR(process.means()[0], value(corner.values.data()), 0.3);
 }
 
-// To expect a value at a point leaves the deviations that knowing it would.
+// Expecting a value at a point leaves the deviations that knowing the value would leave.
 TEST(GaussianProcess, ExpectedIsAsKnown) {
   const auto deviations = [](const std::vector<float>& known, const std::vector<std::size_t>& expected) {
     GaussianProcess process;
@@ -99,7 +99,8 @@ TEST(GaussianProcess, ColumnsAreIndependent) {
   EXPECT_NEAR(process.means()[2], process.means()[3], 1e-3);
 }
 
-// y depends on the first of two groups: its length becomes the shorter, and what the noise hides is smoothed.
+// y depends only on the first of two groups. The fit finds that its length is the shorter one, and predicts smooth
+// values.
 TEST(GaussianProcess, FitFindsWhatMatters) {
   Points points{2, {}};
   std::vector<double> values;

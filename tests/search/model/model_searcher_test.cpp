@@ -1,4 +1,4 @@
-// How many candidates a strategy with a model gives at once, and what it draws for them.
+// How many candidates a strategy with a model asks for at once, and how many it draws for that.
 #include <gtest/gtest.h>
 
 #include "search/searcher.h"
@@ -13,9 +13,10 @@ std::vector<Candidate> ask(Searcher& searcher, std::size_t n) {
   return asked;
 }
 
-// GPUs ask for 16, to build them ahead. A design draws a thousand candidates, and a kernel's take seconds.
+// GPUs ask for 16 candidates, to build them ahead. A design draws a thousand candidates, which takes seconds for a
+// kernel.
 TEST(ModelSearcher, DrawsOneDesignForTheFirstAsk) {
-  constexpr std::size_t design = 6, drawn = 1000;  // model_parameters.h, pool.cpp
+  constexpr std::size_t design = 6, drawn = 1000;  // from model_parameters.h and pool.cpp
   std::size_t paths = 0;
   const ToySpace space([&](const Trail& trail) -> std::optional<Fork> {
     paths += trail.empty() ? 1 : 0;

@@ -1,4 +1,4 @@
-// What a model is given to rank.
+// The candidates that a model is given to rank.
 #include "search/model/pool.h"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ class PoolOfFive : public ::testing::Test {
     return Pool(space_, Settings("toy", parameters, {.seed = 1, .parameters = {{"pool", size}, {"mutants", mutants}}}),
                 encoding_, rng_);
   }
-  // How many of them differ from the trail in how many choices.
+  // Returns the number of samples for each number of choices in which they differ from the trail.
   std::map<std::size_t, std::size_t> distances(const std::vector<SamplePtr>& samples, const Trail& from) {
     std::map<std::size_t, std::size_t> counts;
     for (const SamplePtr& sample : samples) {
@@ -55,7 +55,7 @@ class PoolOfFive : public ::testing::Test {
 TEST_F(PoolOfFive, WithoutAnythingToldIsRandom) {
   Pool pool = make("100", "80");
   EXPECT_EQ(pool.candidates({}).size(), 50U);
-  EXPECT_LE(distances(pool.candidates({}), fastest_)[1], 3U);  // 45 of 100,000 are that near
+  EXPECT_LE(distances(pool.candidates({}), fastest_)[1], 3U);  // only 45 of 100,000 configurations are that near
 }
 
 TEST_F(PoolOfFive, HasAllNeighboursOfTheFastestAndMutantsOfTwoToFourChoices) {
@@ -72,7 +72,8 @@ TEST_F(PoolOfFive, HasAllNeighboursOfTheFastestAndMutantsOfTwoToFourChoices) {
   EXPECT_LE(counts[2] + counts[3] + counts[4] + counts[5], 1U);
 }
 
-// Of 40 mutants and a random one; none of them is asked, in whose place one more would be drawn.
+// There are 40 mutants and a random candidate. None of them is asked for, because another one would be drawn in its
+// place.
 TEST_F(PoolOfFive, ATwentiethIsNewForEachEvaluationAndAQuarterAtMost) {
   Pool pool = make("2", "80");
   std::int64_t other = 0;

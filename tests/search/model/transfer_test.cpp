@@ -1,4 +1,4 @@
-// Warm starts: what the prior mean predicts, what searchers make of it, and where comparisons take it from.
+// Warm starts: what the prior mean predicts, what searchers do with it, and where comparisons take it from.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 using tables::Options;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-double slope_time(const Trail& trail) {  // smooth; the least is 3 at k0 = 7, k1 = 2
+double slope_time(const Trail& trail) {  // smooth; the minimum is 3 at k0 = 7, k1 = 2
   const auto x = static_cast<double>(toy::taken(trail, 0)), y = static_cast<double>(toy::taken(trail, 1));
   return 3 * std::exp(0.1 * (x - 7) * (x - 7) + 0.05 * std::abs(y - 2));
 }
@@ -68,7 +68,8 @@ TEST(Transfer, BelievesTheSourceThatAgrees) {
   transfer.match(codes_of(told, encoding), logs, encoding);
   const auto means = transfer.means(
       codes_of({parse_trail("toy.k0=7 toy.k1=2"), parse_trail("toy.k0=4 toy.k1=2")}, encoding), encoding);
-  EXPECT_LT(means[0], means[1] - 0.3);  // 0.9 by the truth, 0 if both were believed alike
+  // The true difference is 0.9; it would be 0 if both sources were believed equally.
+  EXPECT_LT(means[0], means[1] - 0.3);
 }
 
 TEST(Transfer, SaysNothingWithoutTwoTimes) {
@@ -78,7 +79,7 @@ TEST(Transfer, SaysNothingWithoutTwoTimes) {
   const Trail trail = parse_trail("k=1"), other = parse_trail("k=2");
   transfer.learn(std::vector<SourceTask>{{}, {{trail, 3}}, {{trail, 3}, {other, infinity}}}, encoding, rng);
   EXPECT_TRUE(transfer.empty());
-  transfer.learn(std::vector<SourceTask>{{{trail, 3}, {other, 3}}}, encoding, rng);  // all alike
+  transfer.learn(std::vector<SourceTask>{{{trail, 3}, {other, 3}}}, encoding, rng);  // all times are equal
   EXPECT_TRUE(std::isfinite(transfer.means({encoding.codes(trail)}, encoding)[0]));
 }
 
@@ -107,7 +108,7 @@ TEST(WarmStart, AsksFirstWhatIsFastElsewhere) {
   }
 }
 
-// Trails that this space does not have, failures first, and the space to its end.
+// The sources have trails that this space does not have. Failures come first. The space is searched to its end.
 TEST(WarmStart, KeepsTheContract) {
   const toy::ToySpace space = toy::conditional(5);
   SourceTask source = all_of(toy::levels({12, 10}), 1);
@@ -158,7 +159,8 @@ TEST(Sources, AreDrawnWithoutReplacement) {
   for (const Experience& each : source) trails.insert(print(each.trail));
   EXPECT_EQ(trails.size(), 500u);
   EXPECT_EQ(compare::draw(*records, 100000, rng).size(), records->records.size());
-  EXPECT_THAT(source, ::testing::Contains(::testing::Field(&Experience::microseconds, infinity)));  // failures too
+  // Failures are included.
+  EXPECT_THAT(source, ::testing::Contains(::testing::Field(&Experience::microseconds, infinity)));
 }
 
 TEST(Sources, RaiseTheScoreAndNotWithThreads) {

@@ -15,7 +15,7 @@ namespace {
 
 using tables::Options;
 
-// 3 x 4 x 2 less what the constraint p0 + p1 < 4 leaves out: 9 of the 12 pairs remain.
+// Returns 3 x 4 x 2 configurations under the constraint p0 + p1 < 4, which 9 of the 12 pairs of p0 and p1 meet.
 std::shared_ptr<const Records> constrained() {
   return tables::grid({3, 4, 2}, [](const Options& o) {
     return o[0] + o[1] < 4 ? static_cast<double>(1 + o[0] * 8 + o[1] * 2 + o[2]) : 0.0;
@@ -98,7 +98,8 @@ TEST(TableSpace, EverySearcherFindsAll) {
   }
 }
 
-// Without the weights the 4 configurations below p0=2 would come first a third of the time, not 4 of 18.
+// Without the weights, one of the 4 configurations below p0=2 would come first a third of the time, instead of 4 times
+// in 18.
 TEST(Random, IsUniformOverRecordedConfigurations) {
   const TableSpace space(constrained());
   std::vector<int> first(18, 0), second(18, 0);
@@ -113,7 +114,7 @@ TEST(Random, IsUniformOverRecordedConfigurations) {
     for (const int n : counts) sum += (n - 1000.0) * (n - 1000.0) / 1000;
     return sum;
   };
-  EXPECT_LT(chi_squared(first), 40.8);  // 0.1 % of 17 degrees of freedom
+  EXPECT_LT(chi_squared(first), 40.8);  // exceeded with a probability of 0.1 % for 17 degrees of freedom
   EXPECT_LT(chi_squared(second), 40.8);
 }
 

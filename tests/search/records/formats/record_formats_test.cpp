@@ -1,4 +1,5 @@
-// Files of other tuners. Each small file is written as its tuner writes it: search/records has the sources.
+// Files of other tuners. Each small file is written as its tuner writes it. The readers in search/records name the
+// sources.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -37,7 +38,7 @@ std::vector<std::string> values(const Records& records, std::size_t row) {
   return texts;
 }
 
-/// The time of each configuration in µs; of a failure its status.
+/// Returns the time of each configuration in µs; for a failure, its status.
 std::vector<std::string> outcomes(const Records& records) {
   std::vector<std::string> texts;
   for (const Record& record : records.records)
@@ -258,7 +259,7 @@ TEST(RecordFormats, HelionWinners) {
               ThrowsMessage<Error>(HasSubstr("found configurations of Helion without times ('verified_ms')")));
 }
 
-// The results of a study of Helion's: the time of the best configuration of each search.
+// The results of a study by the authors of Helion: the time of the best configuration of each search.
 TEST(RecordFormats, TablesNameTheirTimesWithoutBrackets) {
   const auto times = [](std::string_view text) { return outcomes(parse_spaces(text, "FILE").at(0)); };
   const Records study =
@@ -333,7 +334,7 @@ TEST(RecordFormats, UnknownFilesSayWhatTheyResemble) {
               ThrowsMessage<Error>(HasSubstr("found none in a table, which resembles Helion log (autotune logs")));
 }
 
-/// Damaged files are read or refused in one line, never more.
+/// Damaged files are read, or refused in one line.
 TEST(RecordFormats, DamagedFilesAreErrors) {
   Rng rng(11);
   const SpaceFiles samples({folder});

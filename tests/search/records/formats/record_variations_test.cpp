@@ -1,5 +1,5 @@
-// What legitimate files of other tuners vary in: members that are missing, numbers that are none, old versions, several
-// tasks, ends that are cut off.
+// How legitimate files of other tuners vary: missing members, numbers that are not numbers, old versions, several
+// tasks, truncated ends.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-/// The time of each configuration of all spaces in µs; of a failure its status; " | " between spaces.
+/// Returns the times of the configurations of all spaces in µs; for a failure, its status. " | " stands between spaces.
 std::string outcomes(std::string_view text, const std::string& place = "file") {
   std::string all;
   for (const Records& records : parse_spaces(text, place)) {
@@ -25,7 +25,7 @@ std::string outcomes(std::string_view text, const std::string& place = "file") {
   return all;
 }
 
-/// A cache with these entries of parameter a.
+/// Returns a cache file with these entries, which have the parameter a.
 std::string cache(std::string_view entries, std::string_view more = "") {
   return fmt::format(R"({{"tune_params_keys": ["a"], {} "cache": {{{}}}}})", more, entries);
 }
@@ -75,7 +75,7 @@ TEST(RecordVariations, ClBlastAndClTune) {
   EXPECT_EQ(outcomes(results(R"({"kernel": "k", "time": inf, "parameters": {"A": 1}},
     {"kernel": "k", "time": "1.5", "parameters": {"A": 2}}, {"kernel": "k", "time": -nan, "parameters": {"A": 3}})")),
             "launch_error 1500 launch_error");
-  // Kernels of one CLTune run have parameters of their own.
+  // The kernels of one CLTune run may have different parameters.
   EXPECT_EQ(outcomes(R"({"device": "D", "results": [{"kernel": "a", "time": 1.5, "parameters": {"A": 1, "B": 2}},
     {"kernel": "b", "time": 2.5, "parameters": {"A": 1, "C": 2}}]})"),
             "1500 2500");
@@ -107,7 +107,7 @@ TEST(RecordVariations, Triton) {
   EXPECT_EQ(outcomes(R"({"key": null, "timestamp": 1, "configs_timings": [[{"kwargs": {"B": [1, 2]}, "num_warps": 4},
     []], [{"kwargs": {"B": [2, 2]}, "num_warps": 4}, [NaN, 1, 2]], [{"kwargs": {"B": null}, "num_warps": 4}, ["0.5"]]]})"),
             "invalid invalid 500");
-  // Triton's own members stand above the kernel's of the same name.
+  // Triton's own members take precedence over members of the kernel with the same name.
   const Records records = parse_records(
       R"({"key": [], "configs_timings": [[{"kwargs": {"num_stages": 2, "B": 1}, "num_stages": 3}, 0.5]]})", "file");
   EXPECT_EQ(records.json(0, 1), "3");
@@ -140,7 +140,7 @@ TEST(RecordVariations, Helion) {
     EXPECT_THAT(outcomes(log.substr(0, cut)), ::testing::StartsWith("launch_error launch_error")) << cut;
 }
 
-// Printing a value recurses.
+// Printing a value is recursive, so the nesting must be limited.
 TEST(RecordVariations, NestedTextsInsideAreLimited) {
   const std::string deep = std::string(400'000, '[') + std::string(400'000, ']');
   EXPECT_THAT([&] { outcomes("status,perf_ms,config\nok,0.5,\"{\"\"a\"\": " + deep + "}\"\nok,0.5,{}\n"); },
@@ -171,7 +171,7 @@ TEST(RecordVariations, TablesWithOtherSeparators) {
       ::testing::ThrowsMessage<Error>(::testing::HasSubstr("expected a time in column 'time (ms)', found '2,5'")));
 }
 
-// Statuses in other programs' words.
+// Statuses as other programs name them.
 TEST(RecordVariations, ForeignStatuses) {
   EXPECT_EQ(
       outcomes(
@@ -190,7 +190,8 @@ TEST(RecordVariations, ForeignStatuses) {
 
 TEST(RecordVariations, Tables) {
   EXPECT_EQ(outcomes(",bx,time (ms)\n0,1,nan\n1,2,inf\n2,4,\n3,8,2.5\n"), "invalid invalid invalid 2500");
-  EXPECT_EQ(parse_records(",bx,time (ms)\n0,1,nan\n1,2,2.5\n", "file").knobs.size(), 1u);  // pandas numbers the rows
+  // The first column has pandas' row numbers.
+  EXPECT_EQ(parse_records(",bx,time (ms)\n0,1,nan\n1,2,2.5\n", "file").knobs.size(), 1u);
   const Records spaced = parse_records("bx, by, \"time (ms)\"\n1,\t\" a\" , 2.5\n", "file");
   EXPECT_EQ(spaced.knobs[1].name, "by");
   EXPECT_EQ(spaced.json(0, 1), "\" a\"");

@@ -1,4 +1,5 @@
-// Readers and writers of recorded spaces. Expected figures of shared files: sums by a Python script over the same file.
+// Readers and writers of recorded spaces. For shared files, a Python script computed the expected figures from the same
+// file.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -51,7 +52,7 @@ TEST(KernelTuner, IsRead) {
   EXPECT_EQ(records.records[3].outcome.status, Status::invalid);
 }
 
-// The file of a search that was killed: any cut behind the first entry leaves the entries that are complete.
+// The file of a search that was killed: if it is cut off anywhere after the first entry, the complete entries are read.
 TEST(KernelTuner, IsReadUnfinished) {
   const std::string text = cache;
   const std::size_t first_ends = text.find("Infinity}") + 9;
@@ -63,7 +64,7 @@ TEST(KernelTuner, IsReadUnfinished) {
   EXPECT_THAT([&] { parse_records(text.substr(0, 100), "cache"); }, ThrowsMessage<Error>(HasSubstr("cache: expected")));
 }
 
-// Costs in seconds beside times in milliseconds: benchmarking cannot take less than its launches.
+// Costs in seconds and times in milliseconds are detected: benchmarking cannot take less time than its launches.
 TEST(KernelTuner, UnitsAreChecked) {
   std::string text = cache;
   text.replace(text.find("5.5"), 3, "0.0055");
@@ -73,7 +74,8 @@ TEST(KernelTuner, UnitsAreChecked) {
   EXPECT_NEAR(records.records[0].run_seconds, 0.0055 + 1.5, 1e-12);
 }
 
-// Since 1.4 a failure has the member __error__ and no objective; before, its name stood in place of the objective.
+// Since version 1.4, a failure has the member __error__ and no objective. Earlier versions wrote the name of the
+// failure as the value of the objective.
 TEST(KernelTuner, FailuresOfEachVersion) {
   const Records records = parse_records(R"({"tune_params_keys": ["a"], "objective": "GFLOP/s", "cache": {
     "1": {"a": 1, "GFLOP/s": 8.5, "time": 2, "compile_time": 3}, "2": {"a": 2, "__error__": "CompilationFailedConfig"},
@@ -130,7 +132,7 @@ TEST(Objective, DirectionsByName) {
   EXPECT_THROW(parse_objective(":max"), Error);
 }
 
-// What searchers are told is above 0 and orders configurations as the objective does.
+// The values that searchers are told are above 0, and order configurations as the objective does.
 TEST(Objective, ValuesOfAnySign) {
   const Records records = parse_records("a,objective loss (lower is better)\n1,-2\n2,6\n3,0\n", "csv");
   std::vector<double> told;
@@ -150,7 +152,7 @@ TEST(T4, ObjectivesAndUnits) {
                     objectives, measurements),
         "t4", reading);
   };
-  // KTT's: no unit of the file, and one of its objective, which its other times have, too.
+  // KTT: the file has no unit. The unit of the objective applies to the other times, too.
   const Records ktt =
       read(R"(["TotalDuration"])", R"([{"name": "TotalDuration", "value": 96.5, "unit": "Microseconds"}])");
   EXPECT_EQ(ktt.records[0].outcome.microseconds, 96.5);
@@ -235,7 +237,7 @@ TEST(Table, IsRead) {
   EXPECT_EQ(mapped.records[0].outcome.microseconds, 2e6);
 }
 
-// Columns that look like results are left out if their names tell it, else asked about.
+// Columns that look like results are left out if their names say so. Otherwise the user must decide.
 TEST(Table, ResultsAreNoParameters) {
   const Records sure = parse_records(
       "Kernel name,Computation duration (us),bx,GFLOP/s,energy (J),dram__sectors_read.sum,Registers count\n"
@@ -254,7 +256,7 @@ TEST(Table, ResultsAreNoParameters) {
   EXPECT_EQ(parse_records(whole, "csv").knobs.size(), 3u) << "without it rows are equal";
 }
 
-// Someone who copies the names must not lose parameters.
+// A user who copies the names from the message must not lose parameters.
 TEST(Table, NamesAllParametersOfATableWithResults) {
   std::string text = "time (ms),speed";
   for (int k = 0; k < 8; ++k) text += fmt::format(",p{}", k);
@@ -332,13 +334,13 @@ TEST(Readers, SayWhatIsWrongAndWhere) {
   says("[1, [2]]", "in a record of MetaSchedule");
   says("\xef\xbb\xbf", "found nothing");
   says(std::string_view("\xff\xfe{\0}\0", 6), "found UTF-16");
-  // Beyond double.
+  // Numbers that double cannot represent.
   says(R"({"cache": {"1": {"a": 1, "time": 1e400}}})", "in JSON: number overflow parsing '1e400'");
   says(R"({"results": [{"configuration": {"a": -1e999}}]})", "number overflow");
   says(R"({"tune_params_keys": ["a"], "cache": {"1": {"a": 1, "time": 1, "compile_time": 1e308}}})", "compile_time");
 }
 
-// What a small file may unpack to: each says so before it has taken much memory or time.
+// A small file may expand to a huge space. Each is refused before it takes much memory or time.
 TEST(Readers, RefuseWhatNoSpaceIs) {
   const auto says = [](const std::string& text, const char* what) {
     EXPECT_THAT([&] { parse_records(text, "FILE"); },
@@ -361,7 +363,7 @@ TEST(Readers, RefuseWhatNoSpaceIs) {
   says(table, "at most 1 GiB of memory, found more after");
 }
 
-/// COUNT texts with their numbers in place of #, separated by commas.
+/// Returns `count` copies of the text, separated by commas, with the number of each copy in place of #.
 std::string numbered(std::size_t count, std::string_view text) {
   std::string list;
   for (std::size_t i = 0; i < count; ++i) {
@@ -408,7 +410,8 @@ TEST(Readers, PassOverAByteOrderMark) {
             "a");
 }
 
-// Older Kernel Tuners wrote 1e20 for a failure; sums of costs stay finite.
+// Older versions of Kernel Tuner wrote 1e20 for a failure. Such launches are ignored, so that sums of costs stay
+// finite.
 TEST(KernelTuner, LaunchesThatNobodyWaitedForAreNone) {
   const Records records = parse_records(
       R"({"tune_params_keys": ["a"], "cache": {"1": {"a": 1, "time": 1, "times": [1e20, 2, 1e308]}}})", "cache");

@@ -1,4 +1,4 @@
-// Small files of each format: tests/data/recorded/FOLDER.
+// The folders with small files of each format: tests/data/recorded/FOLDER.
 #pragma once
 #include <algorithm>
 #include <cctype>
@@ -7,7 +7,7 @@
 
 namespace deplo::search {
 
-/// "ktt_xml" of the format "KTT XML".
+/// Returns the folder of a format: "ktt_xml" for "KTT XML".
 inline std::string sample_folder(std::string_view format) {
   std::string folder(format);
   std::ranges::transform(folder, folder.begin(),

@@ -24,7 +24,7 @@ class SpaceFolder : public ::testing::Test {
     std::filesystem::create_directories((folder_ / name).parent_path());
     std::ofstream(folder_ / name) << text;
   }
-  /// Without the folder.
+  /// Returns the paths of the files, relative to the folder.
   std::vector<std::string> names(const SpaceFiles& files) const {
     std::vector<std::string> names;
     for (const SpaceFile& file : files.files()) names.push_back(std::filesystem::relative(file.path, folder_).string());
@@ -79,7 +79,7 @@ TEST_F(SpaceFolder, LeavesOutWhatIsNoSpaceAndRefusesWhatIsDamaged) {
     for (const SpaceFile& file : damaged.files()) damaged.read(file);
   };
   EXPECT_THAT(read_all, ThrowsMessage<Error>(HasSubstr("b.jsonl:2: expected the config_id of a trial of cutile-rs")));
-  // A file that the user names must be a space.
+  // A file that the user names must be a recorded space.
   SpaceFiles named({(folder_ / "a.csv").string()});
   EXPECT_THAT([&] { named.read(named.files()[0]); }, ThrowsMessage<NotRecorded>(HasSubstr("a.csv: expected a column")));
 }

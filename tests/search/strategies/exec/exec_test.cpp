@@ -53,13 +53,13 @@ TEST_F(Exec, SameSeedSameTrials) {
   }
 }
 
-// deplo compare draws seeds of 64 bits, and NumPy takes no seed above 32 bits.
+// deplo compare draws seeds of 64 bits, but NumPy accepts only seeds of 32 bits.
 TEST_F(Exec, SeedsHave32Bits) {
   const Run told = run(program("assert space.seed == 9, space.seed\nspace.done()\n"), 20, {.seed = (1ULL << 40) + 9});
   EXPECT_EQ(told.fault, "");
 }
 
-// Many optimizers return NumPy's numbers, which JSON has no form for.
+// Many optimizers return NumPy's numbers, which Python cannot write as JSON.
 TEST_F(Exec, WishesHaveNumbersOfNumPy) {
   const Run told =
       run(program("class Int64:\n    def item(self):\n        return 3\n"
@@ -84,7 +84,7 @@ TEST_F(Exec, KnowsWhatItIsTold) {
                   "assert 0 in space.results and space.best.us <= first.us\n"),
           20, options);
   EXPECT_THAT(told.fault, HasSubstr("ended with code 0"));
-  EXPECT_EQ(told.trails.size(), 2u);  // the heuristic and one more
+  EXPECT_EQ(told.trails.size(), 2u);  // the heuristic's candidate and one more
 }
 
 TEST_F(Exec, WishesAreRepairedByReplay) {
@@ -152,7 +152,7 @@ TEST_F(Exec, LessEffortMayBeAskedAgain) {
   EXPECT_EQ(run_twice.trails.size(), 3u);
 }
 
-// A program, the measurements before its failure, and a part of the message.
+// A faulty program, the number of measurements before its failure, and a part of the message.
 struct Misdeed {
   const char* name;
   std::string text;
@@ -187,7 +187,7 @@ TEST_F(Exec, FailuresKeepWhatWasMeasured) {
 }
 
 TEST_F(Exec, ProgramsThatHangAreEnded) {
-  // Six seconds: Python must start within them on a busy machine.
+  // Six seconds, because Python must start within this time on a busy machine.
   for (const char* text : {"time.sleep(100)\n", "while True: space.draw(1)\n"}) {
     const Run failed =
         run(program(std::string("space.evaluate(space.random())\n") + text), 20, {.parameters = {{"deadline", "6"}}});
@@ -204,7 +204,7 @@ TEST_F(Exec, ALineThatNothingAskedForIsAFault) {
   });
   const auto asked = searcher.ask(1);
   ASSERT_EQ(asked.size(), 1u);
-  // Whether the line has arrived before the next ask or after it, it is no answer.
+  // The line is not an answer, whether it arrives before the next ask or after it.
   EXPECT_TRUE(searcher.ask(1).empty());
   EXPECT_THAT(searcher.fault(),
               ::testing::AnyOf(HasSubstr("nothing asked for: '{}'"), HasSubstr("broke the protocol")));
@@ -234,7 +234,7 @@ TEST(ExecStart, SaysWhyItDoesNot) {
   EXPECT_THROW(make_searcher("exec:cat", space, {.parameters = {{"deadline", "soon"}}}), Error);
 }
 
-// Random bytes, and damaged messages: whatever a program writes, its run ends with a word.
+// Random bytes and damaged messages: whatever a program writes, its run ends with a message.
 TEST(ExecStart, SurvivesAnyAnswer) {
   const toy::ToySpace space = toy::conditional(3);
   Rng rng(11);
