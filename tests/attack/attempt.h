@@ -35,7 +35,7 @@ inline constexpr double most_bytes = 1e9;
 struct Verdict {
   End end = End::refused;
   std::string text;               // what was found, and by which reader; one line
-  double seconds = 0, bytes = 0;  // of the slowest reader; peak memory of the largest reader
+  double seconds = 0, bytes = 0;  // of the slowest reader; peak memory of the reader that used most
 };
 
 /// Standard output and error as files that are read after each command.

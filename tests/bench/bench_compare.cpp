@@ -16,7 +16,7 @@ const TableSpace& space() {
     for (int k = 0; k < 8; ++k) builder.add_knob("knob" + std::to_string(k));
     Rng rng(1);
     for (std::int64_t i = 0; i < 1 << 18; ++i) {
-      if (rng.below(5) == 0) continue;  // a constraint
+      if (rng.below(5) == 0) continue;  // left out as if by a constraint
       std::vector<Value> values;
       for (int k = 0; k < 8; ++k) values.emplace_back(k < 2 ? i >> (16 - k) & 1 : i >> (2 * (k - 2)) & 3);
       builder.add(values, {.outcome = {Status::ok, rng.uniform(1, 9), ""}, .run_seconds = 1});

@@ -95,7 +95,7 @@ Words expanded(const std::string& path) {
 bool exists(const std::string& path) {
   const std::string pattern = std::regex_replace(path, std::regex("[A-Z]{2,}"), "*");
   return std::ranges::any_of(all_files(), [&](const std::string& file) {
-    // `rules/decompose/compose` is compose.h and compose.cpp.
+    // `rules/decompose/compose` stands for compose.h and compose.cpp.
     return fnmatch(pattern.c_str(), file.c_str(), 0) == 0 || file == pattern + ".h" || file == pattern + ".cpp";
   });
 }

@@ -21,8 +21,8 @@ TEST(Target, EveryFileLoads) {
   }
 }
 
-// The limits of each compute capability. Most generations differ in them, so a file that was copied from another one
-// shows.
+// The limits of each compute capability. Most generations differ in them, so the test finds a file with the limits of
+// another generation.
 TEST(Target, LimitsOfComputeCapabilities) {
   struct Row {
     const char* name;

@@ -9,7 +9,7 @@ using namespace deplo::measure::cuda;
 
 namespace {
 
-int math_mode = 0;  // of the only handle
+int math_mode = 0;  // math mode of the only handle
 
 // Rounds to the nearest number with 10 bits of mantissa.
 float to_tf32(float value) {

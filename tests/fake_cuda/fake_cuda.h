@@ -38,8 +38,8 @@ struct FakeKernel {
   std::map<int, int> attributes = {};  // set by cuFuncSetAttribute
 };
 
-/// What the test tells the library, and what the library tells the test. There is one for the process. Assigning a new
-/// one resets it.
+/// What the test tells the library, and what the library tells the test. There is one instance per process. Assigning a
+/// new FakeCuda resets it.
 struct FakeCuda {
   // The test tells the library.
   int init_code = 0, devices = 1, version = 13000;

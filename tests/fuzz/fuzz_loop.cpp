@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const ir::Program program = ir::parse(bytes, symbols);
     CHECK(ir::parse(print(program)) == program);
     (void)verify(program);
-  } catch (const Error&) {  // refused in one line, as bad input must be
+  } catch (const Error&) {  // bad input must be refused in one line
   }
   return 0;
 }

@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const measure::Pack pack = measure::parse_pack(bytes, "bytes");
     (void)measure::parse_pack(print(pack), "printed");
     (void)measure::store_of(pack);
-  } catch (const Error&) {  // refused in one line, as bad input must be
+  } catch (const Error&) {  // bad input must be refused in one line
   }
   return 0;
 }

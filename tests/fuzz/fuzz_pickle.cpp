@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace deplo;
   try {
     (void)ir::torch::pt2::read_pickle(bytes, "data.pkl");
-  } catch (const Error&) {  // refused in one line, as bad input must be
+  } catch (const Error&) {  // bad input must be refused in one line
   }
   return 0;
 }

@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     for (const Records& records : spaces_of({reinterpret_cast<const char*>(data), size}))
       for (const Format written : {Format::kernel_tuner, Format::t4, Format::table}) print_records(records, written);
-  } catch (const deplo::Error&) {  // refused in one line, as bad input must be
+  } catch (const deplo::Error&) {  // bad input must be refused in one line
   }
   return 0;
 }

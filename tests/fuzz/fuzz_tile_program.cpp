@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const auto program = ir::tile_program::read_program(bytes, "bytes");
     (void)ir::tile_program::read_program(print(program), "text");
-  } catch (const Error&) {  // refused in one line, as bad input must be
+  } catch (const Error&) {  // bad input must be refused in one line
   }
   return 0;
 }

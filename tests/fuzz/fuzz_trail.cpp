@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const Trail trail = parse_trail(bytes);
     CHECK(parse_trail(print(trail)) == trail);
-  } catch (const Error&) {  // refused in one line, as bad input must be
+  } catch (const Error&) {  // bad input must be refused in one line
   }
   return 0;
 }

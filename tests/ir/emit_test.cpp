@@ -289,8 +289,9 @@ TEST(Emit, SharedMemoryIsStaticUpTo48Kib) {
   const KernelSource fits = whole("sm_90", buffers_of(12288 - 64, 64));
   EXPECT_FALSE(fits.dynamic_shared);
   EXPECT_EQ(fits.shared_bytes, 49152);
+  // The buffers are in the layout's order.
   EXPECT_THAT(fits.text, HasSubstr("  __shared__ __align__(256) float b_smem[64];\n"
-                                   "  __shared__ __align__(16) float a_smem[12224];\n"));  // in the layout's order
+                                   "  __shared__ __align__(16) float a_smem[12224];\n"));
   const KernelSource above = whole("sm_90", buffers_of(12288 - 60, 65));  // b comes first: 260 bytes, then a gap of 12
   EXPECT_TRUE(above.dynamic_shared);
   EXPECT_EQ(above.shared_bytes, 49152 + 16 + 16);

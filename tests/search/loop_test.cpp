@@ -97,7 +97,7 @@ TEST(Loop, TheGoalIsReachedWhenTheLaterHalfGainsLess) {
   using Ended = std::pair<Stop, std::size_t>;
   EXPECT_EQ(trials_of({{took(5)}}, 1), Ended(Stop::trials, 100));  // no goal
   EXPECT_EQ(trials_of({{took(5)}}, 1.02), Ended(Stop::goal, 16));
-  EXPECT_EQ(trials_of({{toy::failed()}}, 1.02), Ended(Stop::trials, 100));  // there is no best
+  EXPECT_EQ(trials_of({{toy::failed()}}, 1.02), Ended(Stop::trials, 100));  // there is no best time
   std::vector<Measured> late(15, Measured{took(5)});
   late.push_back({took(4)});  // the 16th measurement is in the later half of up to 31 measurements
   EXPECT_EQ(trials_of(late, 1.02), Ended(Stop::goal, 32));

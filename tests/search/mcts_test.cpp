@@ -126,8 +126,8 @@ struct Child {
   }
 };
 
-// Schadd et al. 2008: X + C sqrt(ln t(N) / t(N_i)) + sqrt((sum of squares - t(N_i) X^2 + D) / t(N_i)). It applies after
-// every child was visited.
+// Schadd et al. 2008: X + C sqrt(ln t(N) / t(N_i)) + sqrt((sum of squares - t(N_i) X^2 + D) / t(N_i)). The formula
+// applies after every child was visited.
 TEST(Mcts, WithoutSharingIsSpMcts) {
   const toy::ToySpace space = toy::levels({6, 50});
   for (std::uint64_t seed = 0; seed < 5; ++seed) {

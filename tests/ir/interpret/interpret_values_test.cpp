@@ -1,4 +1,4 @@
-// Values of other dtypes, index values and gathers, against values computed by hand.
+// Values of other dtypes, index values and gathers, compared with values computed by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -16,7 +16,7 @@ inline std::int64_t between(Rng& rng, std::int64_t low, std::int64_t high) {
   return low + static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(high - low) + 1));
 }
 
-/// Returns a constant as indices have them: often a tile size, or else a number from -20 to 20.
+/// Returns a constant that is typical of indices: mostly a tile size, or else a number from -20 to 20.
 inline std::int64_t random_constant(Rng& rng) {
   static constexpr std::int64_t usual[] = {0, 1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 448};
   if (rng.below(3) == 0) return between(rng, -20, 20);

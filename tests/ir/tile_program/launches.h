@@ -22,7 +22,7 @@ class Launcher {
   std::size_t add(std::string name, DType, const Extents& shape, std::int64_t pitch = 0);
   /// Adds such an array that is passed as a pointer only.
   std::size_t add_pointer(std::string name, DType, std::int64_t elements);
-  /// Adds an array of these i32.
+  /// Adds an i32 array of these values.
   std::size_t add(std::string name, const std::vector<std::int64_t>& values);
   void scalar(std::int64_t value) { launch.arguments.emplace_back(value); }
   void scalar(double value) { launch.arguments.emplace_back(value); }

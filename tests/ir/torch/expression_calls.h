@@ -1,4 +1,4 @@
-// What an expression makes, in short.
+// Short forms of what an expression gives: its calls, or its error.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,7 +8,8 @@
 
 namespace deplo::ir::torch {
 
-/// The calls of the graph, one a line, without their names: "exp(x) -> (2, 3) float32\n".
+/// Returns the calls of the graph, one per line, without their names: "exp(x) -> (2, 3) float32
+/// ".
 inline std::string calls(std::string_view text) {
   const std::string all = print(parse_expression(text));
   std::string out;
@@ -22,7 +23,7 @@ inline std::string calls(std::string_view text) {
   return out;
 }
 
-/// The message of the Error that the text gives; "" where it gives none.
+/// Returns the message of the Error that the text gives; "" if it gives none.
 inline std::string error_of(std::string_view text) {
   try {
     parse_expression(text);

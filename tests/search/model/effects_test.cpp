@@ -44,8 +44,8 @@ TEST(Effects, FactorsOfValues) {
 }
 
 TEST(Effects, RandomTimesAreNotExplainedByManyValues) {
-  // There are 40 times and 20 values. Eta squared would be about 19/39. The mean of epsilon squared is that of its
-  // positive part, because the share is never below 0.
+  // There are 40 times and 20 values. Eta squared would be about 19/39. A share is never below 0, so the mean share is
+  // the mean of the positive part of epsilon squared.
   double sum = 0;
   Rng rng(1);
   for (int round = 0; round < 50; ++round) {

@@ -52,8 +52,8 @@ TEST(GaussianProcess, GroupsByHand) {
   EXPECT_NEAR(process.means()[2], 0.4 / 1.02, 1e-2);  // the effect of the second group is known there
 }
 
-// If values are sums with a term for each group, they are known even where no point is near, after each group was seen
-// on its own.
+// If values are sums with a term for each group, the process predicts them even where no point is near, once each group
+// was seen on its own.
 TEST(GaussianProcess, SumsAreLearnedOneGroupAtATime) {
   Points points{4, {}};
   std::vector<double> values;

@@ -340,7 +340,7 @@ TEST(Readers, SayWhatIsWrongAndWhere) {
   says(R"({"tune_params_keys": ["a"], "cache": {"1": {"a": 1, "time": 1, "compile_time": 1e308}}})", "compile_time");
 }
 
-// A small file may expand to a huge space. Each is refused before it takes much memory or time.
+// A small file may expand to a huge space. Each file is refused before it takes much memory or time.
 TEST(Readers, RefuseWhatNoSpaceIs) {
   const auto says = [](const std::string& text, const char* what) {
     EXPECT_THAT([&] { parse_records(text, "FILE"); },

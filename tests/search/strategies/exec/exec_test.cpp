@@ -1,4 +1,4 @@
-// Strategies in other processes: what they are told, what they may ask, and how they fail.
+// Strategies in other processes: what they are told, what they may ask for, and how they fail.
 #include "search/strategies/exec/exec.h"
 
 #include <gmock/gmock.h>
