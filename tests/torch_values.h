@@ -16,8 +16,8 @@ struct TensorValues {
 };
 struct TorchCase {
   std::string code;                            // in the expression language
-  ir::DType dtype = ir::DType::f32;            // type of floats that name no type
-  std::map<std::string, TensorValues> inputs;  // by the name of the variable
+  ir::DType dtype = ir::DType::f32;            // default type of floats
+  std::map<std::string, TensorValues> inputs;  // values by the name of the variable
   std::vector<TensorValues> outputs;
 };
 /// Returns every case of values.json, computed in float64.
@@ -26,7 +26,7 @@ const std::vector<TorchCase>& torch_cases();
 const std::vector<TorchCase>& special_cases();
 /// Returns the tensors of a file that has a list of them.
 std::vector<TensorValues> tensor_values(const std::filesystem::path&);
-/// Returns how far results in the dtype may differ from PyTorch's, in the measure of relative_error().
+/// Returns how far results in the dtype may differ from PyTorch's, as relative_error() measures it.
 double special_tolerance(ir::DType);
 /// The inputs (in order) and outputs for a .pt2 file of tests/data/pt2. Those for `qwen3_core_aten_2.5.1.pt2` are in
 /// `qwen3.json`.

@@ -164,7 +164,7 @@ std::set<std::string> files_with(const std::string& word, const std::string& pla
 }
 
 // Each walk-through of the guide takes an existing example, names the command that finds all of its places, and lists
-// those places with what belongs there.
+// these places and what belongs in each.
 TEST(Guide, ListsAllPlacesOfItsExamples) {
   const std::string guide = prose_of("CONTRIBUTING.md");
   const std::regex command("`git grep -lw '?([^ ]+?)'? ([^`]+)`");

@@ -41,7 +41,7 @@ struct FakeKernel {
 /// What the test tells the library, and what the library tells the test. There is one instance per process. Assigning a
 /// new FakeCuda resets it.
 struct FakeCuda {
-  // The test tells the library.
+  // What the test tells the library.
   int init_code = 0, devices = 1, version = 13000;
   std::map<int, int> attributes = {{1, 1024}, {13, 1'980'000}, {16, 4}, {38, 50 << 20}, {75, 9}, {76, 0}, {97, 232448}};
   std::map<std::string, FakeKernel> kernels;
@@ -52,7 +52,7 @@ struct FakeCuda {
   double fill_us = 2;
   double clock_mhz = 1500;
   double watts = 300, energy_step_us = 100e3;
-  // The library tells the test.
+  // What the library tells the test.
   std::vector<std::string> calls;    // "cuLaunchKernel k blocks=2 threads=128 shared=0", …
   std::vector<FakeLaunch> launches;  // launches that ran, in order
   std::map<void*, std::size_t> memory;

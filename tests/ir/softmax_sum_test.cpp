@@ -79,7 +79,7 @@ TEST(SoftmaxSum, IsWhatThreeSweepsGive) {
   }
 }
 
-// Even if only a quotient is read, the maximum is that of all keys. Here the greater scores come late.
+// Even if only a quotient is read, the maximum is taken over all keys. Here the greater scores come late.
 TEST(SoftmaxSum, PartsLiveTogether) {
   const Program program = parse(R"(=== loop: weighted ===
 input s: f32[3]

@@ -215,7 +215,7 @@ TEST_P(Battery, ToldIsNeverAsked) {
   }
   const auto searcher = make();
   std::set<std::string> told;
-  for (const Candidate& candidate : known) {  // some of them occur twice
+  for (const Candidate& candidate : known) {  // some candidates occur twice
     searcher->tell(candidate, took(toy::noise_time(candidate->trail())));
     told.insert(print(candidate->trail()));
   }

@@ -95,7 +95,7 @@ TEST(InterpretValues, Tf32HasElevenBits) {
   EXPECT_EQ(memory.at("y"), (Values{1 + 0x1p-10, -0x1.ffcp0}));
 }
 
-// A load has one lane for each matrix of a fragment (ir/hardware/mma.h), and these lie apart.
+// A load has one lane for each matrix of a fragment (ir/hardware/mma.h). The matrices lie apart.
 TEST(InterpretValues, LanesOfALoadMayLieApart) {
   const std::string text =
       "=== kernel: k ===\noutput y: f32[16]\nTile(axes=(a0:1=BLOCK, a1:4=THREAD)):\n  Smem s[4, 4] (f32)\n"

@@ -150,7 +150,7 @@ struct Fault {
   std::string text = {};  // text of the whole program
 };
 
-/// Plants faults in each line of a program. Each line has one operation.
+/// Plants faults in the lines of a program. Each line has one operation.
 class Planter {
  public:
   explicit Planter(const std::string& text) {

@@ -111,7 +111,7 @@ const std::vector<Case> reductions = {
      {{"dims", whole(1)}, {"eps", 0.0}},
      {8, 23, 8, 23}},
     {"layer_norm", {row({5, 5})}, {{"dims", whole(1)}}, {0, 0}},
-    // The mean square of each row is 25 / 2. That of both rows together is 50 / 4.
+    // The mean square of each row is 25 / 2. The mean square of both rows together is 50 / 4.
     {"rms_norm",
      {matrix(2, {3, 4, 0, 5}), row({1, 2})},
      {{"dims", whole(1)}, {"eps", 0.0}},

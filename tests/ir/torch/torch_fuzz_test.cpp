@@ -104,7 +104,7 @@ bool try_call(Rng& rng, std::string_view op) {
     return false;
   }
   const Node node = b.node(id);
-  if (node.op != op) return true;  // for tensors without elements, the call consists of other calls
+  if (node.op != op) return true;  // a call on tensors without elements becomes other calls
   const Id again = b.call(op, args, node.attributes);
   EXPECT_EQ(b.node(again).attributes, node.attributes) << op;
   EXPECT_EQ(b.type(again), node.type) << op;

@@ -95,7 +95,7 @@ TEST(Landscape, FollowsTheFormulas) {
   EXPECT_EQ(landscape.evaluations(0.95), 4);
   EXPECT_EQ(landscape.evaluations(0.5), 2);
   EXPECT_EQ(landscape.evaluations(0), 1);
-  EXPECT_DOUBLE_EQ(landscape.median_cost(), 46);  // of the costs 1 11 21 31 41 51 …
+  EXPECT_DOUBLE_EQ(landscape.median_cost(), 46);  // the costs are 1 11 21 31 41 51 …
   EXPECT_DOUBLE_EQ(landscape.seconds(0.95), 4 * 46);
   EXPECT_EQ(landscape.random_value(1), 40);  // d_5; d_0 is the slowest
   EXPECT_EQ(landscape.random_value(2), 20);  // 6.67 is rounded: d_7

@@ -1,4 +1,4 @@
-// Regrets after few trials: the figures, compared with sums by hand, and the runs behind the figures.
+// Regrets after few trials: the figures, compared with sums by hand, and the runs that give the figures.
 #include "search/compare/regret.h"
 
 #include <gmock/gmock.h>

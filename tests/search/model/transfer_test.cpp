@@ -1,4 +1,4 @@
-// Warm starts: what the prior mean predicts, what searchers do with it, and where comparisons take it from.
+// Warm starts: what the prior mean predicts, what searchers do with it, and where comparisons take the sources from.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
