@@ -108,8 +108,8 @@ TEST(Landscape, FollowsTheFormulas) {
   EXPECT_TRUE(std::isnan(score(10, 10, 10)));
 }
 
-// If higher is better, values are negated. The formulas stay the same: within 10 % of the best value, 100, is 90 and
-// more.
+// If higher is better, values are negated. The formulas stay the same: values within 10 % of the best, 100, are at
+// least 90.
 TEST(Landscape, OfAnObjectiveThatIsMaximised) {
   RecordsBuilder builder("test");
   builder.objective() = {"GFLOP/s", "", /*higher_is_better=*/true, /*duration=*/false};
