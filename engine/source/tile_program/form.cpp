@@ -23,9 +23,9 @@ double repetitions(const ir::Module& module) {
   return least > 0 ? done / least : 1;
 }
 
-/// Programs without repetitions take 3 times as long block by block, in geometric mean (docs/tile_programs.md, "Two
-/// forms"). Elements that are computed more often than that take longer.
-constexpr double max_repetitions = 3;
+/// Programs without repetitions take 5 times as long block by block, in geometric mean of thirteen
+/// (docs/performance.md, "Elements or blocks"). Elements that are computed more often than that take longer.
+constexpr double max_repetitions = 5;
 
 Fork fork_of(double repetitions) {
   Fork fork{std::string(form_knob), {std::string(by_elements), std::string(by_blocks)}};
