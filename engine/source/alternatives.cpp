@@ -17,8 +17,8 @@ Result<Alternative> follow_graph(const ir::torch::Graph& graph, const Passes& pa
   return Alternative{taken, fused.value().trail, kernels_digest(fused.value().module)};
 }
 
-/// The digest of the launch as one kernel. A failure: the target's language cannot express it, or nothing would tell
-/// whether it is right.
+/// Returns the digest of the launch as one kernel that runs block by block. Fails if the target's language cannot
+/// express the kernel, or if the launch writes no array, because then no output shows whether a schedule is right.
 Result<std::string> blocks_digest(const TileLaunch& launch, const Target& target) {
   try {
     const BlockProgram program(launch, target);

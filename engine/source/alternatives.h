@@ -1,5 +1,6 @@
-// The sets of kernels that a source may become, by decisions about the source as a whole: those of fusion about a graph,
-// and the form of a tile program's launch. Tuning measures them (engine/tune/kernel_sets.h), and stores keep the choice.
+// The alternative sets of kernels that a source may become. They follow from decisions about the source as a whole: the
+// decisions of fusion for a graph, and the form for a launch of a tile program. Tuning measures the sets
+// (engine/tune/kernel_sets.h), and stores keep the choice.
 #pragma once
 #include <string>
 #include <variant>
@@ -15,24 +16,25 @@
 namespace deplo::engine {
 
 struct Alternative {
-  Trail changes;       // the decisions that are not the heuristic's
+  Trail changes;       // the decisions that differ from the heuristic's
   Trail trail;         // all decisions
-  std::string digest;  // of the kernels, except for their names
+  std::string digest;  // digest of the kernels, ignoring their names
 };
 
 class Alternatives {
  public:
-  /// Is there any decision about such a source as a whole?
+  /// Returns true if such a source can have decisions about the source as a whole.
   static bool exist_for(const Source&);
   /// Throws Error in one line if something is wrong with the source.
   Alternatives(const Source&, const Target&);
   Alternatives(ir::torch::Graph, Passes);
 
-  /// Identifies the source, and what is fixed about its kernels, in stores.
+  /// Returns a key that identifies the source in stores. A graph's key also contains what is fixed about its kernels.
   std::string key() const;
-  /// The heuristic's, then one for each other option of each decision, with the heuristic's options for the others.
+  /// Returns the heuristic's alternative, then one alternative for each other option of each decision, with the
+  /// heuristic's options for all other decisions. Leaves out a form in which a launch cannot be tuned.
   std::vector<Alternative> all() const;
-  /// The alternative with these decisions. A failure: they do not fit this source.
+  /// Returns the alternative with these decisions. Fails if they do not fit this source.
   Result<Alternative> follow(const Trail& taken) const;
 
  private:

@@ -31,7 +31,7 @@ std::size_t pick_kernel(const std::vector<LoadedKernel>& kernels, const std::str
                           did_you_mean(only, names)));
 }
 
-/// Adds the place to what is thrown, which knows nothing of it.
+/// Runs `work`. Prefixes the message of an Error that it throws by `place`.
 template <class Work>
 auto at_place(const std::string& place, const Work& work) {
   if (place.empty()) return work();
@@ -87,7 +87,7 @@ Kernels read_kernels(const Source& source, const Target& target, std::span<Input
           }).kernels};
 }
 
-/// `files`: those that the inputs override.
+/// Returns the files of the kernel's inputs: `files`, overridden by `inputs`.
 measure::InputFiles files_of(std::span<Inputs* const> inputs, const ir::Program& loop, measure::InputFiles files) {
   for (const Inputs* const one : inputs) {
     std::erase_if(files, [&](const auto& file) { return one->by_name.contains(file.first); });
@@ -103,7 +103,7 @@ const std::string& LoadedKernel::name() const { return opaque ? opaque->name() :
 std::vector<LoadedKernel> load(const Source& source, const Target& target, std::span<Inputs* const> inputs,
                                const std::string& place) {
   Kernels kernels = read_kernels(source, target, inputs, place);
-  const bool has_inputs = kernels.opaque != nullptr;  // it took them
+  const bool has_inputs = kernels.opaque != nullptr;  // read_kernels() gave it the inputs
   std::vector<LoadedKernel> loaded;
   for (ir::Program& loop : kernels.loops) {
     measure::InputFiles files = kernels.opaque ? kernels.opaque->inputs() : measure::InputFiles{};

@@ -39,7 +39,7 @@ Value parse_key_parts(std::string_view text, std::string_view place) {
   throw Error(fmt::format("{}: expected auto or a number between 1 and {}, found '{}'", place, most_extent, text));
 }
 
-/// The value that was set, even if it is "auto".
+/// Returns the value that was set for a decision, even if it is "auto"; nullptr if none was set.
 const Value* find_set(const SourceOptions& options, std::string_view kind) {
   const auto found = std::ranges::find(options.fixed, kind, &Choice::knob);
   return found == options.fixed.end() ? nullptr : &found->value;

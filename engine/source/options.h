@@ -1,5 +1,5 @@
-// Options of a source besides its origin: the type of its floats, and how it is cut into kernels. The command line's
-// flags, the keys of experiments and the text of stored experiments are all generated from one list.
+// Options of a source: the type of its floats, and how it is divided into kernels. The command line's flags, the keys
+// of experiments and the text of stored experiments are all generated from one list.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,45 +12,46 @@
 
 namespace deplo::engine {
 
-/// nullopt: not set.
+/// The values of the options. nullopt: the option is not set.
 struct SourceOptions {
-  std::optional<ir::DType> dtype = {};  // of floats for which the source names no type
-  std::optional<bool> allow_tf32 = {};  // in kernels that multiply f32 (ir/program.h)
-  Trail fixed = {};  // decisions about the kernels that are fixed, by their kinds; the value "auto": that one is not
+  std::optional<ir::DType> dtype = {};  // type of the floats for which the source names no type
+  std::optional<bool> allow_tf32 = {};  // for kernels that multiply f32 (ir/program.h)
+  // Fixed decisions about the kernels, each named by its kind. The value "auto" means that the decision is not fixed.
+  Trail fixed = {};
   bool operator==(const SourceOptions&) const = default;
 };
 
-/// The kind of a source, which decides the options that it takes.
+/// The kind of a source. It determines which options the source takes.
 enum class SourceKind : std::uint8_t { expression, file, pt2, model, kernel, tile, space };
 std::string_view name(SourceKind);
 
 struct SourceOption {
   std::string_view name;   // the key in an experiment; the flag has dashes instead of underscores
-  std::string_view words;  // the flag's argument: "f32|f16|bf16"; "": a switch, true or false in an experiment
-  std::string_view help;   // of the flag
-  bool seldom;             // only --help-all shows the flag
+  std::string_view words;  // the flag's argument, such as "f32|f16|bf16"; "": a switch (in experiments: true or false)
+  std::string_view help;   // help text of the flag
+  bool seldom;             // true: only --help-all shows the flag
   bool (*taken_by)(SourceKind);
-  std::string_view refusal;  // why a source does not take it: "which names its own types"
-  /// Sets the option. Throws Error that begins with `place`.
+  std::string_view refusal;  // a clause that says why a source does not take it: "which names its own types"
+  /// Sets the option. Throws Error, prefixed by `place`.
   void (*read)(std::string_view text, std::string_view place, SourceOptions&);
-  /// The option's text, as read() takes it; nullopt if it is not set.
+  /// Returns the option's value as a text that read() accepts; nullopt if it is not set.
   std::optional<std::string> (*print)(const SourceOptions&);
   std::string flag() const;
 };
 std::span<const SourceOption> source_options();
 
-/// The options of `first`, and those of `second` that `first` does not set.
+/// Returns the options of `first`, and the options of `second` that `first` does not set.
 SourceOptions joined(const SourceOptions& first, const SourceOptions& second);
-/// Only the options that such a source takes.
+/// Returns only the options that a source of this kind takes.
 SourceOptions taken(const SourceOptions&, SourceKind);
-/// An option that is set although such a source does not take it, or nullptr.
+/// Returns an option that is set although a source of this kind does not take it; nullptr if there is none.
 const SourceOption* find_refused(const SourceOptions&, SourceKind);
-/// The value that the options fix for a decision such as "attention"; nullptr: none, or "auto".
+/// Returns the value that the options fix for a decision such as "attention"; nullptr if it is not set, or is "auto".
 const Value* find_fixed(const SourceOptions&, std::string_view kind);
-/// Why two of the options cannot be combined, or "".
+/// Returns why two of the options cannot be combined; "" if they can.
 std::string_view contradiction(const SourceOptions&);
 
-/// A type of floats by its name: f32, f16, bf16, or PyTorch's name. Throws Error.
+/// Returns the float type with this name: f32, f16, bf16, or PyTorch's name. Throws Error, prefixed by `place`.
 ir::DType parse_float_type(std::string_view name, std::string_view place);
 
 }  // namespace deplo::engine

@@ -1,5 +1,6 @@
-// The source of what is compiled, run or tuned, and its options: a graph from one of four places, a single kernel, a
-// launch of a tile program, or a kernel file. The command line, the experiments and the library each make one.
+// The source of the kernels that are compiled, run or tuned, and its options. A source is a graph from one of four
+// places, a single kernel, a launch of a tile program, or a kernel file. The command line, experiments and the library
+// create sources.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -17,9 +18,9 @@
 namespace deplo::engine {
 
 struct Expression {
-  std::string text;        // docs/expressions.md
-  std::string place;       // for messages: "-c"
-  ir::Symbols sizes = {};  // integers that the text may use by these names
+  std::string text;        // in the language of docs/expressions.md
+  std::string place;       // for error messages, such as "-c"
+  ir::Symbols sizes = {};  // integers that the text uses by these names
 };
 struct ExpressionFile {
   std::string file;
@@ -32,23 +33,24 @@ struct ModelBlock {
   std::int64_t layer = 0, seq = 1;
 };
 struct LoopKernel {
-  std::string name;  // under configs/kernels, or a .loop file
+  std::string name;  // a name under configs/kernels, or a .loop file
   ir::Symbols symbols;
-  std::string place;  // for messages: "--kernel"
+  std::string place;  // for error messages, such as "--kernel"
 };
 /// A launch of a tile program (engine/source/tile_program/tile_launch.h), which names all its types.
 struct TileSource {
-  std::string file, entry;             // entry "": the only one
+  std::string file, entry;             // entry "": the program's only entry
   std::vector<std::string> arguments;  // "A=f16[100,64]", "A=a.npy" or "n=64", in the entry's order
-  std::string grid;                    // "64,2,1"
+  std::string grid;                    // such as "64,2,1" (tile_grid.h)
 };
 
 struct Source {
   std::variant<Expression, ExpressionFile, Pt2File, ModelBlock, LoopKernel, TileSource, foreign::Files>
-      from;  // as SourceKind
+      from;  // in the order of SourceKind
   SourceOptions options = {};
-  Trail decisions = {};  // about the source as a whole, taken by tuning (engine/source/alternatives.h); the heuristic
-                         // takes the others
+  // Decisions about the source as a whole that tuning chose (engine/source/alternatives.h). The heuristic makes all
+  // other decisions.
+  Trail decisions = {};
 
   SourceKind kind() const { return static_cast<SourceKind>(from.index()); }
   bool is_graph() const { return kind() < SourceKind::kernel; }
@@ -56,18 +58,21 @@ struct Source {
   const foreign::Files* kernel_file() const { return std::get_if<foreign::Files>(&from); }
 };
 
-/// The target that fusion may look at, by its name. For "auto" or "", a CUDA device counts as sm_90 and any other as
-/// opencl-cpu, without a look at the device itself. Throws Error if there is no such target.
+/// Returns the target that fusion takes into account. `target`: its name. If the name is "auto" or "", the target
+/// follows from the kind of the device, which is not opened: sm_90 for CUDA and the PTX machine, opencl-cpu for any
+/// other device. Throws Error if there is no such target.
 Target fusion_target(const std::string& target, std::string_view device);
-/// The passes that turn a graph into kernels for such a target.
+/// Returns the passes that turn a graph into kernels for this target.
 Passes passes_of(const SourceOptions&, const Target&);
-/// The source must be a graph. Throws Error in one line that says what is wrong with the source and where.
+/// Reads the graph of a source, which must be a graph. Throws Error in one line that says what is wrong with the source
+/// and where.
 ir::torch::Graph read_graph(const Source&);
-/// The source must be a single kernel. Throws Error like read_graph().
+/// Reads the kernel of a source, which must be a single kernel. Throws Error like read_graph().
 ir::Program read_kernel(const Source&);
-/// A module of one kernel, whose buffers are its tensors: first its inputs, then its outputs.
+/// Returns a module with one kernel. Its tensors are the kernel's buffers: first the inputs, then the outputs.
 ir::Module module_of(const ir::Program& kernel);
-/// The kernels of a graph after all passes, those of a launch, or the single kernel. Throws Error.
+/// Returns the kernels of a graph after all passes, the kernels of a tile program's launch, or the single kernel.
+/// Throws Error.
 ir::Module read_module(const Source&, const Target& = {});
 
 }  // namespace deplo::engine

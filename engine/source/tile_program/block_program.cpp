@@ -63,7 +63,7 @@ ir::Program without_statements(ir::Program program) {
   return program;
 }
 
-/// The array's bytes as the buffer's elements, the last word filled up with zeros.
+/// Returns the array's bytes as elements of the buffer. If these are 32-bit words, zeros fill up the last word.
 ir::Numbers in_buffer(const tiles::Array& array, const ir::Buffer& buffer) {
   if (buffer.dtype == array.element) return measure::numbers_of(array, array.element);
   tiles::Array words = tiles::make_array(array.name, buffer.dtype, ir::element_count(buffer));
@@ -97,7 +97,8 @@ void BlockProgram::check_tunable() const {
                     launch_.program.where, launch_.entry));
 }
 
-/// The heuristic's number must be usable: its Error is the program's. All tiles kept need the most memory.
+/// Returns the numbers of threads with which the program can be lowered, and sets scratch_. Throws the Error of the
+/// heuristic's number, which comes first, if that number cannot be used. Keeping all tiles needs the most memory.
 std::vector<std::int64_t> BlockProgram::usable_threads() {
   std::vector<std::int64_t> usable;
   for (const std::int64_t threads : rules::block_threads(entry_, target_)) try {
@@ -118,7 +119,7 @@ rules::BlockKernel BlockProgram::lower(rules::BlockSchedule schedule) const {
   return rules::lower_blocks(launch_.program, launch_of(launch_, 0), sizes_, schedule, target_);
 }
 
-/// A trail, or its beginning.
+/// `text`: a trail, or the beginning of a trail that the heuristic completes.
 search::PositionPtr BlockProgram::candidate(std::string_view text, std::string_view place) const {
   search::PositionPtr begun = search::walk(*space_, parse_trail(text));
   if (!begun) throw Error(fmt::format("{}: expected decisions of {}, found '{}'", place, name(), text));
@@ -175,7 +176,7 @@ measure::InputFiles BlockProgram::inputs() const {
   return files;
 }
 
-/// What the interpreter leaves in the arrays that the program writes, and no assertion that failed.
+/// Expects the values that the interpreter leaves in the arrays that the program writes, and that no assertion fails.
 measure::Expectation BlockProgram::expectation() const {
   measure::Expectation expected;
   expected.name = launch_.entry;
@@ -213,7 +214,7 @@ measure::KernelCode block_code(rules::BlockKernel kernel) {
   for (std::size_t i = 0; i < kernel.written.size(); ++i)
     if (kernel.written[i]) code.source.restored.push_back(i);
   for (const rules::BlockKernel::Initial& own : kernel.initial) code.source.restored.push_back(own.buffer);
-  // Blocks may wait for each other, so that no part of the grid can run alone.
+  // Blocks may wait for each other, so the whole grid must be launched at once.
   code.launch = measure::Launch{{std::exchange(code.source.blocks, 1)}, {code.source.threads}};
   return code;
 }

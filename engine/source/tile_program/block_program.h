@@ -12,11 +12,12 @@
 
 namespace deplo::engine {
 
-/// Each array that the program writes has its initial contents before each launch. The outputs are compared with those
-/// of the interpreter of tile programs. The kernels print nothing. Not thread-safe but for code() and space().
+/// Each array that the program writes is reset to its initial contents before each launch. The outputs are compared
+/// with the outputs of the interpreter of tile programs. The kernels of code() print nothing. Only code() and space()
+/// are thread-safe.
 class BlockProgram final : public OpaqueKernel {
  public:
-  /// Throws Error in one line if the target's language cannot express the program, or an array is too large.
+  /// Throws Error in one line if the target's language cannot express the program, or if an array is too large.
   BlockProgram(TileLaunch, Target);
 
   std::string identity() const override;
@@ -32,11 +33,11 @@ class BlockProgram final : public OpaqueKernel {
   const std::string& name() const override { return launch_.entry; }
   search::PositionPtr candidate(std::string_view text, std::string_view place) const override;
   const TileLaunch& launch() const { return launch_; }
-  /// Throws Error if the program writes no array: nothing would tell whether a schedule is right.
+  /// Throws Error if the program writes no array, because then no output shows whether a schedule is right.
   void check_tunable() const;
-  /// The kernel of a schedule of this program, which may print.
+  /// Returns the kernel with a schedule of this program. The kernel may print.
   rules::BlockKernel lower(rules::BlockSchedule) const;
-  /// The schedule of a trail. The failure names what does not fit.
+  /// Returns the schedule of a trail. The failure names the knob or value that does not fit.
   Result<rules::BlockSchedule> schedule(const Trail& trail) const { return decisions_.schedule(trail); }
 
  private:
@@ -47,8 +48,8 @@ class BlockProgram final : public OpaqueKernel {
   TileLaunch launch_;
   Target target_;
   const ir::tile_program::Entry& entry_;
-  std::vector<ir::tile_program::Array> sizes_;  // the arrays without values
-  std::int64_t scratch_ = 0;                    // bytes of a block: enough for each schedule
+  std::vector<ir::tile_program::Array> sizes_;  // the arrays, for their types and sizes, not their values
+  std::int64_t scratch_ = 0;                    // bytes of scratch memory per block, enough for every schedule
   rules::BlockDecisions decisions_;
   std::unique_ptr<const search::Space> space_;
   rules::BlockKernel heuristic_;
@@ -57,7 +58,7 @@ class BlockProgram final : public OpaqueKernel {
   mutable std::optional<std::vector<ir::tile_program::Array>> initial_;
 };
 
-/// The kernel as a device builds and launches it: all of its grid at once.
+/// Returns the kernel in the form that a device builds and launches. Its whole grid is launched at once.
 measure::KernelCode block_code(rules::BlockKernel);
 
 }  // namespace deplo::engine

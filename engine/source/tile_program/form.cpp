@@ -12,8 +12,9 @@
 namespace deplo::engine {
 namespace {
 
-/// How many times the kernels compute each value on average. A product whose factor is itself a product is computed
-/// again for each output that needs it: an element of Loop IR has no memory that other elements can read.
+/// Returns how many times the kernels compute each value on average. If a factor of a product is itself a product, its
+/// values are computed again for each output that needs them, because an element of Loop IR cannot store values for
+/// other elements.
 double repetitions(const ir::Module& module) {
   double done = 0, least = 0;
   for (const ir::Program& kernel : module.kernels) {
@@ -23,8 +24,9 @@ double repetitions(const ir::Module& module) {
   return least > 0 ? done / least : 1;
 }
 
-/// Programs without repetitions take 5 times as long block by block, in geometric mean of thirteen
-/// (docs/performance.md, "Elements or blocks"). Elements that are computed more often than that take longer.
+/// Programs without repetitions take 5 times as long block by block as element by element, in the geometric mean of
+/// thirteen programs (docs/performance.md, "Elements or blocks"). If elements are computed more often than 5 times,
+/// blocks are faster.
 constexpr double max_repetitions = 5;
 
 Fork fork_of(double repetitions) {

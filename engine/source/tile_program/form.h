@@ -1,6 +1,6 @@
-// The form of a tile program's launch: kernels of Loop IR, element by element, or one kernel that runs the program block
-// by block. It is a decision about the whole launch, as the decisions of fusion are about a graph: tuning measures the
-// kernels of both forms and keeps the faster one (engine/tune/kernel_sets.h).
+// The form of a tile program's launch: kernels of Loop IR, element by element, or one kernel that runs the program
+// block by block. The form is a decision about the whole launch, like the decisions of fusion about a graph. Tuning
+// measures the kernels of both forms and keeps the faster form (engine/tune/kernel_sets.h).
 #pragma once
 #include <optional>
 #include <string>
@@ -13,19 +13,21 @@
 
 namespace deplo::engine {
 
-/// The decision's name, and its values: rules/raise makes the kernels, or rules/blocks makes the kernel.
+/// The name of the decision, and its two values. "elements": rules/raise makes the kernels. "blocks": rules/blocks
+/// makes the only kernel.
 inline constexpr std::string_view form_knob = "tile.form", by_elements = "elements", by_blocks = "blocks";
 
 struct LaunchForm {
   std::optional<ir::Module> module;  // nullopt: the launch runs block by block
-  std::string why_blocks;            // why it runs block by block; "": it does not
-  std::optional<Fork> fork;          // the decision, the heuristic's option first; nullopt: there is only one form
+  std::string why_blocks;            // why the launch runs block by block; "": it does not
+  std::optional<Fork> fork;  // the decision, with the heuristic's option first; nullopt: only one form is possible
   Value value() const { return std::string(module ? by_elements : by_blocks); }
 };
 
-/// Lowers a launch in the form that the options fix, else in the one that `taken` names, else in the heuristic's. The
-/// heuristic takes blocks if Loop IR would compute the same values several times. A launch that Loop IR cannot express
-/// runs block by block, unless the options forbid that. Throws Error if the launch is wrong.
+/// Chooses the form of a launch, and makes the kernels if the form is "elements". The options may fix the form, else
+/// `taken` may name it, else the heuristic chooses it. The heuristic chooses blocks if kernels of Loop IR would compute
+/// each value too often (max_repetitions in form.cpp). A launch that Loop IR cannot express runs block by block, unless
+/// the options forbid that. Throws Error if the launch is wrong.
 LaunchForm choose_form(const TileLaunch&, const SourceOptions&, const Trail& taken);
 
 }  // namespace deplo::engine

@@ -15,7 +15,7 @@ namespace deplo::engine {
 namespace {
 
 using ir::tile_program::most_blocks;
-constexpr int most_depth = 64;  // so that deep nesting cannot exhaust the stack
+constexpr int most_depth = 64;  // limits the nesting, so that it cannot exhaust the stack
 
 std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
@@ -147,11 +147,11 @@ class GridReader {
     return text_.substr(begin, at_ - begin);
   }
 
-  /// The rest of the text; the whole text if there is no rest.
+  /// Returns the rest of the text from `begin` on, in quotes; the whole text if there is no rest.
   std::string quoted(std::size_t begin) const {
     return fmt::format("'{}'", text_.substr(begin < text_.size() ? begin : 0));
   }
-  /// A formula as text, with its value if they differ.
+  /// Returns the formula that starts at `begin`, in quotes, and its value if the formula is not just that number.
   std::string found(std::size_t begin, std::int64_t value) const {
     std::string_view part = text_.substr(begin, at_ - begin);
     part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));

@@ -32,7 +32,7 @@ using ir::DType;
 constexpr const char* argument_forms =
     "an array such as A=f16[100,64], its file such as A=a.npy, or a number such as n=64";
 
-/// The numbers between commas.
+/// Reads whole numbers separated by commas; nullopt if the text is anything else.
 std::optional<tiles::Extents> read_numbers(std::string_view text) {
   tiles::Extents numbers;
   for (bool more = true; more;) {
@@ -48,13 +48,13 @@ std::optional<tiles::Extents> read_numbers(std::string_view text) {
   return numbers;
 }
 
-/// Of a kernel's parameter.
+/// Returns true if the text can be the name of a kernel's parameter.
 bool is_name(const std::string& text) {
   const auto continues = [](char c) { return is_letter(c) || is_digit(c); };
   return !text.empty() && is_letter(text.front()) && std::ranges::all_of(text, continues) && !ir::is_reserved(text);
 }
 
-/// An argument as it is given: an array or a number.
+/// An argument as the user gives it: an array or a number.
 using Given = std::variant<TileLaunch::Array, std::int64_t, double>;
 
 class Reader {
@@ -86,7 +86,7 @@ class Reader {
   }
 
  private:
-  /// What stands before the `=`; "" where there is none.
+  /// Returns the text before the `=`; "" if there is no `=`.
   static std::string name_of(const std::string& text) {
     const std::size_t equals = text.find('=');
     return equals == std::string::npos ? "" : text.substr(0, equals);
@@ -151,7 +151,7 @@ class Reader {
   }
 
   static bool is_sound(const tiles::Extents& shape) {
-    std::int64_t left = std::int64_t{1} << 36;  // more than any device here holds
+    std::int64_t left = std::int64_t{1} << 36;  // more elements than any device can hold
     for (const std::int64_t extent : shape) {
       if (extent < 1 || extent > left) return false;
       left /= extent;
@@ -161,7 +161,8 @@ class Reader {
 
   const tiles::Type& parameter(std::size_t number) const { return *entry_.values[entry_.parameters[number]].type; }
 
-  /// Have the arrays their extents and strides as parameters?
+  /// Returns true if the entry also has the arrays' extents and strides as parameters. Throws Error if the number of
+  /// arguments does not fit the entry.
   bool expands(const std::vector<Given>& all) const {
     std::size_t expanded = 0;
     for (const Given& given : all) {
@@ -216,7 +217,7 @@ class Reader {
   const TileSource& source_;
   TileLaunch launch_;
   const tiles::Entry& entry_;
-  std::size_t number_ = 0;  // of the given argument that is being added, from 1
+  std::size_t number_ = 0;  // number of the user's argument that is being added, counted from 1
 };
 
 double draw(const TileLaunch::Array& array, Rng& rng) {
@@ -242,11 +243,11 @@ tiles::Array make_array(const TileLaunch::Array& given, Rng& rng) {
   return array;
 }
 
-/// As a kernel's parameter of the type has it.
+/// Returns the number as the bytes of a kernel's parameter of type `element`.
 std::vector<std::uint8_t> number_bytes(const tiles::Argument& number, DType element) {
   if (const auto* whole = std::get_if<std::int64_t>(&number); whole != nullptr && ir::is_integral(element)) {
     std::vector<std::uint8_t> bytes(static_cast<std::size_t>(ir::bytes(element)));
-    std::memcpy(bytes.data(), whole, bytes.size());  // which is little endian, as the device is
+    std::memcpy(bytes.data(), whole, bytes.size());  // the host is little-endian, like the device
     return bytes;
   }
   tiles::Array one = tiles::make_array("", element, 1);
@@ -255,7 +256,8 @@ std::vector<std::uint8_t> number_bytes(const tiles::Argument& number, DType elem
   return one.bytes;
 }
 
-/// The tensor that an array of the launch is. Throws Error where it is none or two.
+/// Returns the name of the tensor that stands for an array of the launch. Throws Error if no tensor does, or if two do,
+/// because the program both reads and writes the array.
 std::string tensor_of(const TileLaunch& launch, std::size_t array, const ir::Module& module) {
   const std::string& name = launch.arrays[array].name;
   const ir::Tensor* const tensor = module.find(name);
@@ -269,7 +271,8 @@ std::string tensor_of(const TileLaunch& launch, std::size_t array, const ir::Mod
   return name;
 }
 
-/// The values of an array that a user gave; else the tensor stays as where nothing is said.
+/// Sets the source of the tensor's values: the file or the distribution that the user gave for the array. By default,
+/// floats are drawn from uniform(-1, 1); a tensor of any other type keeps its source.
 void give_source(const TileLaunch::Array& array, ir::Tensor& tensor) {
   if (!array.file.empty())
     tensor.source = {{}, std::make_shared<const ir::Numbers>(measure::read_npy(array.file, tensor.type)), true};
