@@ -33,7 +33,7 @@
 namespace deplo::engine {
 namespace {
 
-// The kernel under a stored trail, if the trail is legal for it.
+// Returns the kernel compiled with a stored trail; nullopt if the trail is not legal for it.
 std::optional<Compiled> compile(const ir::Program& loop, const Target& target, const std::string& trail) {
   const auto lowering = rules::follow(loop, target, parse_trail(trail), rules::TrailIs::whole);
   if (!lowering.ok()) return std::nullopt;
@@ -53,7 +53,8 @@ void rename_buffers(ir::Body& body, const std::map<std::string, std::string>& na
   });
 }
 
-// nullopt if the text is not a kernel's. replay() reports that for the kernel that is looked for.
+// Returns the schedule form of a stored kernel; nullopt if the text is not a valid kernel. replay() reports that error
+// if the kernel itself is looked up.
 std::optional<std::string> form_of_text(const std::string& text) {
   try {
     const ir::Program loop = ir::parse(text);
@@ -67,8 +68,8 @@ bool is_measured_here(Origin origin) {
   return origin == Origin::tuned || origin == Origin::shared || origin == Origin::family;
 }
 
-/// The first difference between the identities of two opaque kernels whose first lines are equal: a line that states an
-/// argument, a size or an option, else the program's text.
+/// Describes the first difference between the identities of two opaque kernels whose first lines are equal. The
+/// difference is a line that states an argument, a size or an option, or else the program's text.
 std::string difference(std::string_view mine, std::string_view theirs) {
   const auto line = [](std::string_view text, std::size_t at) { return text.substr(at, text.find('\n', at) - at); };
   const auto is_fact = [](std::string_view text) {
@@ -85,7 +86,7 @@ std::string difference(std::string_view mine, std::string_view theirs) {
   return fmt::format("with '{}', not '{}'", other, ours);
 }
 
-/// True for a note that says why a stored entry of exactly this kernel and device is not used.
+/// Returns true for a note that says why a stored entry of exactly this kernel and device is not used.
 bool explains(std::string_view note) {
   return note.starts_with("stale: ") || note.starts_with("damaged: ") || note.starts_with("refused: ");
 }
@@ -117,7 +118,7 @@ std::string default_store() {
 
 namespace {
 
-/// `what` describes the devices that `fits` accepts, for messages.
+/// Like the functions below. `what`: describes the devices that `fits` accepts, for error messages.
 measure::DeviceInfo device_for(const std::string& file, const std::string& what, const std::string& name,
                                const std::function<bool(const measure::DeviceInfo&)>& fits) {
   std::error_code error;
@@ -205,7 +206,7 @@ Schedule heuristic_schedule(const ir::Program& kernel, const Target& target) {
   return schedule;
 }
 
-// Returns the measured kernel if this program compiles it to the source that was measured.
+// Returns the measured kernel if deplo still compiles it to the measured source. Otherwise sets `note`.
 std::optional<Schedule> TunedCache::replay(const measure::StoredSchedule& stored, std::string& note) const {
   Schedule schedule;
   std::optional<Compiled> compiled;
@@ -251,10 +252,10 @@ std::optional<Schedule> TunedCache::transfer(const ir::Program& kernel, const me
     buffer.name = names[buffer.name];
   }
   rename_buffers(mine.program.body, names);
-  if (!verify(mine.program).empty()) return std::nullopt;  // a value has the name of a buffer
+  if (!verify(mine.program).empty()) return std::nullopt;  // a buffer now has the name of a value
   auto compiled = compile(mine.program, target_, stored.best.trail);
   if (!compiled) return std::nullopt;
-  Schedule schedule;  // without a proof: the proof is of the measured kernel
+  Schedule schedule;  // without a proof, because the stored proof is about the measured kernel
   schedule.origin = origin;
   schedule.loop = std::move(mine.program);
   schedule.arguments = std::move(mine.buffers);
@@ -274,7 +275,8 @@ std::optional<Schedule> TunedCache::find_tuned(const ir::Program& kernel, const 
     return a.best.timing.median_us < b.best.timing.median_us;
   });
   for (const measure::StoredSchedule& one : stored) {
-    auto schedule = replay(one, note);  // also of other computations: if it is stale there, it is stale here
+    // Kernels with another exact key are replayed, too: a trail that is stale for them is also stale for this kernel.
+    auto schedule = replay(one, note);
     if (!schedule) continue;
     note.clear();
     if (one.exact_key != keys.exact) {
@@ -324,7 +326,7 @@ std::optional<Schedule> TunedCache::find_family(const ir::Program& kernel, std::
   }
 }
 
-/// A schedule that was measured for exactly this kernel takes precedence over the rule of its family.
+/// The rule of a family takes precedence over measured schedules, except over a newer one of exactly this kernel.
 std::optional<Schedule> TunedCache::find_here(const ir::Program& kernel, const ir::StructuralKeys& keys,
                                               std::string& note) {
   std::optional<Schedule> tuned = find_tuned(kernel, keys, note);
@@ -407,7 +409,8 @@ OpaqueSchedule TunedCache::find(const OpaqueKernel& kernel) {
   return schedule;
 }
 
-/// Names a stored kernel of the same name that has times, and what differs; "" if there is none.
+/// Says how the kernel differs from a stored kernel that has times and the same first line of its identity; "" if there
+/// is no such kernel.
 std::string TunedCache::why_unknown(const OpaqueKernel& kernel) {
   const std::string identity = kernel.identity();
   const auto text = store_->timed_text(identity.substr(0, identity.find('\n') + 1));
@@ -426,7 +429,7 @@ OpaqueSchedule TunedCache::look_up(const OpaqueKernel& kernel) {
   std::optional<measure::TrialRecord> best = store_->best(*id, *device_, tolerance_);
   if (!best) return untuned("");
   search::PositionPtr candidate = kernel.space().find(parse_trail(best->trail));
-  if (!candidate) {  // the user has changed the space since, or has several of this kernel
+  if (!candidate) {  // the user changed the space since then, or has several spaces for this kernel
     std::vector<measure::TrialRecord> trials = store_->valid_trials(*id, *device_, tolerance_);
     std::ranges::stable_sort(trials, {}, [](const measure::TrialRecord& trial) {
       return std::pair(trial.stage != measure::Stage::confirm, trial.timing.median_us);
