@@ -25,7 +25,7 @@ double sum_of(const KernelSet& set, const KernelSets::TimeOf& time_of) {
   return sum;
 }
 
-/// Both changes; nullopt if they contradict each other.
+/// Returns the union of both changes; nullopt if they contradict each other.
 std::optional<Trail> joined(Trail changes, const Trail& more) {
   for (const Choice& choice : more) {
     const auto known = std::ranges::find(changes, choice.knob, &Choice::knob);
@@ -71,7 +71,7 @@ void KernelSets::add(Alternative alternative, Experiment& experiment) {
   for (KernelCase& kernel : kernels_of(alternative.trail)) {
     for (const Choice& choice : alternative.changes) {
       const std::string text = print(Trail{choice});
-      kernel.name += text.substr(text.find('.'));  // without the group
+      kernel.name += text.substr(text.find('.'));  // without the group of the decision
     }
     const auto [known, is_new] = names_.try_emplace(identity(kernel), kernel.name);
     names.push_back(known->second);
@@ -120,7 +120,7 @@ std::map<std::string, double> KernelSets::weights(const TimeOf& time_of) const {
   std::map<std::string, double> weights;
   for (const KernelSet& set : sets_) {
     const double us = sum_of(set, time_of);
-    const double speed = us > 0 ? least / us : 1;  // it may turn out to be the fastest
+    const double speed = us > 0 ? least / us : 1;  // a set without a time may turn out to be the fastest
     const double weight = speed * max_behind < 1 ? 0 : speed * speed / static_cast<double>(set.kernels.size());
     for (const std::string& kernel : set.kernels) weights[kernel] = std::max(weights[kernel], weight);
   }

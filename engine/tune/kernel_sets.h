@@ -1,5 +1,5 @@
-// The sets of kernels that a source may become, by decisions about it as a whole (engine/source/alternatives.h). Tuning
-// measures them and chooses the one whose kernels take the least time together.
+// The alternative sets of kernels that a source may become, depending on decisions about the source as a whole
+// (engine/source/alternatives.h). Tuning measures the sets and chooses the one with the least total time.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -16,33 +16,34 @@
 namespace deplo::engine {
 
 struct KernelSet : Alternative {
-  std::vector<std::string> kernels;  // by the names in the experiment, one for each launch
+  std::vector<std::string> kernels;  // names of kernels in the experiment, one for each launch
 };
 
 class KernelSets {
  public:
-  /// Varies each decision about the source once, with the heuristic's options for the others, and adds to the experiment
-  /// the kernels that it does not have yet. It must have the kernels of the graph. Throws Error with the graph's place.
+  /// Varies each decision about the source once, with the heuristic's options for all other decisions. Adds to the
+  /// experiment the kernels that it does not have yet. The experiment must already have the heuristic's kernels of the
+  /// graph. Throws Error with the graph's place.
   KernelSets(const GraphCase&, const Target&, Experiment&);
 
   const std::string& name() const { return name_; }
   const std::string& key() const { return key_; }
-  const std::vector<KernelSet>& sets() const { return sets_; }  // [0] is the heuristic's
+  const std::vector<KernelSet>& sets() const { return sets_; }  // [0] is the heuristic's set
 
   struct Chosen {
     KernelSet set;
-    std::size_t sets = 0;  // how many had times
+    std::size_t sets = 0;  // number of sets that had times
     double heuristic_us = 0, best_us = 0;
   };
-  /// The time of a kernel of the experiment; 0: it has none.
+  /// Returns the time of a kernel of the experiment in µs; 0: the kernel has no time.
   using TimeOf = std::function<double(const std::string& kernel)>;
-  /// The set with the least sum of times. If several are equally fast (engine/tune/ties.h), the one with the fewest
-  /// changes. Changes that help are also combined, if all kernels of the combination have times. nullopt: the
-  /// heuristic's set has no time.
+  /// Returns the set with the least sum of times. Among equally fast sets (engine/tune/ties.h), the one with the fewest
+  /// changes wins. Changes that help are also combined if all kernels of the combination have times. Returns nullopt if
+  /// the heuristic's set has no time.
   std::optional<Chosen> choose(const TimeOf&) const;
-  /// The shares of time that the kernels deserve, as numbers of rows, before they are tuned: together at most one row
-  /// for each set. A set gets less if it takes longer than the fastest one, and nothing if it takes more than
-  /// `max_behind` times as long: tuning makes most kernels faster by less than that.
+  /// Returns each kernel's share of the tuning time, before the kernels are tuned. The unit is the share of one row of
+  /// the experiment; the sum is at most one row per set. A set gets less if it takes longer than the fastest set, and
+  /// nothing if it takes more than `max_behind` times as long, because tuning rarely speeds up a kernel by that much.
   std::map<std::string, double> weights(const TimeOf&) const;
   static constexpr double max_behind = 3;
 
@@ -55,12 +56,12 @@ class KernelSets {
   Target target_;
   Alternatives source_;
   std::string name_, key_;
-  std::map<std::string, std::string> names_;  // of kernels, by identity()
+  std::map<std::string, std::string> names_;  // names of kernels, by identity()
   std::vector<KernelSet> sets_;
 };
 
-/// Those of all graphs of the experiment. Left out are graphs that have only one set, and those of which the experiment
-/// lacks kernels because it is a shard.
+/// Returns the sets of all graphs of the experiment, and adds their kernels to the experiment. Leaves out graphs that
+/// have only one set, and graphs of which the experiment lacks kernels because it is a shard.
 std::vector<KernelSets> add_kernel_sets(Experiment&, const Target&);
 
 }  // namespace deplo::engine
