@@ -35,7 +35,7 @@ namespace {
 
 bool is_machine(const std::string& level) { return level == "ptx" || level == "cubin" || level == "sass"; }
 
-/// The levels of source text, and what its compiler makes of it.
+/// Returns the levels of source text, and of what its compiler makes from it.
 std::vector<std::string> source_levels(Dialect dialect) {
   switch (dialect) {
     case Dialect::opencl:
@@ -51,7 +51,7 @@ bool is_source(const std::string& level, Dialect dialect) {
 bool is_cuda(const std::string& level) { return is_source(level, Dialect::cuda); }
 bool is_source(const std::string& level) { return is_source(level, Dialect::opencl) || is_cuda(level); }
 
-/// The flags of what stands in place of a level.
+/// Returns the given flags that print something else instead of a level.
 std::vector<std::string> modes(const CompileOptions& options) {
   std::vector<std::string> given;
   if (options.smem) given.emplace_back("--smem");
@@ -74,7 +74,8 @@ Target pick_target(const CompileOptions& options) {
   return target;
 }
 
-// As in "A Principled ML Compiler Stack", part 1: `t` stands for the rules on Tile IR.
+// Returns the trace of a step, in the form of "A Principled ML Compiler Stack", part 1: `t` stands for the rules on
+// Tile IR.
 std::string trace(const rules::Lowering::Step& step, int verbose, const std::string& kernel) {
   const std::string rule = fmt::format("t:{}", step.rule.name);
   if (!step.skipped.empty()) return fmt::format("--- {} skipped at {}: {}\n", rule, kernel, step.skipped);
@@ -103,7 +104,7 @@ std::string trace(const rules::Apart& pair) {
   return fmt::format("{} and {}: two kernels, because {}\n", pair.producer, pair.consumer, pair.why);
 }
 
-/// Which schedule a kernel gets, such as "schedule: tuned", as a comment of the level's language.
+/// Returns a line such as "schedule: tuned" about a kernel's schedule, as a comment in the level's language.
 std::string remark(const std::string& which, double measured_us, const std::string& from, const std::string& note,
                    const engine::TunedCache& cache, const CompileOptions& options) {
   std::string text = fmt::format("{} {}", is_source(options.level) ? "//" : "#", which);
@@ -117,7 +118,7 @@ std::string remark(const engine::Schedule& of, const engine::TunedCache& cache, 
   return remark(fmt::format("schedule: {}", name(of.origin)), of.measured_us, of.from, of.note, cache, options);
 }
 
-/// Which decisions of fusion a graph gets, if they are tuned or stale.
+/// Returns a line about the decisions of fusion that a graph gets; "" unless they are tuned or stale.
 std::string remark(const engine::GraphSchedule& schedule, const engine::TunedCache& cache,
                    const CompileOptions& options) {
   const std::string said = schedule.note.empty() ? print(schedule.trail) : schedule.note;
@@ -126,25 +127,26 @@ std::string remark(const engine::GraphSchedule& schedule, const engine::TunedCac
                      cache.file(), said);
 }
 
-/// What takes a kernel's name and source in place of printing it.
+/// Receives a kernel's name and source, instead of printing the source.
 using Table = std::function<void(const std::string&, const measure::KernelCode&)>;
 
 constexpr std::uint64_t proof_seed = 1;
 
-/// "matmul: proved". Throws Error if the schedule is refuted.
+/// Returns a line such as "matmul: proved". Throws Error if the schedule is refuted.
 std::string proof_line(const ir::Program& loop, const ir::ProofVerdict& verdict) {
   const std::string line = fmt::format("{}: {}", loop.name, print(verdict));
   if (verdict.kind == ir::ProofVerdict::Kind::refuted) throw Error(line);
   return line + "\n";
 }
 
-/// At a level of its source.
+/// Prints the code at options.level, which must be a level of source text or of its compiler's output.
 std::string print_code(const std::string& name, const measure::KernelCode& code, const Target& target,
                        const CompileOptions& options) {
   return is_machine(options.level) ? machine_code(code, target, options.level, name) : code.source.text;
 }
 
-/// Below Loop IR: the kernel by this schedule. Its source goes into `table` where there is one.
+/// Prints the kernel with this schedule at a level below Loop IR. If there is a `table`, adds the source to it instead
+/// of printing the source.
 std::string lower(const ir::Program& loop, const Target& target, const Trail& trail, const CompileOptions& options,
                   const Table& table) {
   std::string text;
@@ -180,12 +182,12 @@ void add_tileiras(InstructionTable& table, const engine::TileSource& tile, const
                   find_entry(program, tile.entry).name);
 }
 
-/// The target, and the schedules that were tuned for it, if they are asked for.
+/// The target, and the schedules that were tuned for it, if --tuned asks for them.
 struct Backend {
   Target target;
   std::optional<engine::TunedCache> cache;
 
-  /// `language`: of a kernel whose text is the same for all of its targets.
+  /// `language`: the language of a kernel whose text is the same for all targets of that language.
   explicit Backend(const CompileOptions& options, std::optional<Dialect> language = {}) : target(pick_target(options)) {
     if (!options.tuned) return;
     const std::string file = options.tuned->empty() ? engine::default_store() : *options.tuned;
@@ -235,7 +237,7 @@ std::string compile_kernels(const std::vector<engine::LoadedKernel>& kernels, bo
   return text;
 }
 
-/// `title`: what else is said of the kernel, in comments.
+/// Prints an opaque kernel at options.level, or its table. `title`: lines of comments about the kernel, printed first.
 std::string print_opaque(const std::string& name, const measure::KernelCode& code, const Target& target,
                          const CompileOptions& options, const std::string& title) {
   if (options.level == "cubin") return print_code(name, code, target, options);
@@ -252,7 +254,7 @@ std::string print_opaque(const std::string& name, const measure::KernelCode& cod
   return title + print_code(name, code, target, options);
 }
 
-/// The one kernel of a launch that is lowered block by block to Kernel IR.
+/// Prints the only kernel of a launch that is lowered block by block to Kernel IR. `why`: why it is lowered so.
 std::string compile_blocks(engine::TileLaunch launch, const std::string& why, const CompileOptions& options,
                            Backend backend) {
   const auto refuse = [&](bool given, const std::string& flag) {
@@ -282,7 +284,7 @@ std::string compile_blocks(engine::TileLaunch launch, const std::string& why, co
                       fmt::format("// {} block by block, because of this: {}\n{}", program.name(), why, about));
 }
 
-/// The kernel of a user's own file.
+/// Prints the kernel of a user's own file.
 std::string compile_file(CompileOptions options) {
   const engine::foreign::KernelFile file(*options.selection.source.kernel_file());
   const bool cuda = file.language() == Dialect::cuda;
@@ -308,7 +310,8 @@ std::string compile_file(CompileOptions options) {
   return print_opaque(file.name(), code, backend.target, options, about);
 }
 
-/// The form of a launch. Unless --form fixes it, the launch becomes elements if a flag is about kernels of Loop IR.
+/// Chooses the form of a launch. Unless --form fixes the form, a launch becomes elements if a flag is about kernels of
+/// Loop IR.
 engine::LaunchForm form_of(const engine::TileLaunch& launch, const CompileOptions& options, Backend& backend) {
   const engine::Source& source = options.selection.source;
   const bool wants_elements = options.smem || options.prove || options.summary || options.nearest ||
@@ -356,7 +359,7 @@ std::string compile_graph(const engine::Source& source, const CompileOptions& op
                                                    std::move(backend)));
 }
 
-/// Options that say nothing about what is compiled.
+/// Throws Error for options that do not apply to the source or to the level.
 void check_options(const CompileOptions& options) {
   const engine::Source& source = options.selection.source;
   engine::check_name("--ir", "a level", options.level, compile_levels(source.kind()));
@@ -375,7 +378,7 @@ void check_options(const CompileOptions& options) {
 std::string compile(CompileOptions options) {
   const engine::Source& source = options.selection.source;
   const engine::TileSource* tile = source.tile();
-  // Without a launch a tile program has no kernels, only its own text.
+  // Without a launch, a tile program has no kernels, only its own text.
   const bool launched = tile != nullptr && (!tile->arguments.empty() || !tile->grid.empty());
   if (tile != nullptr && !launched && modes(options).empty() && !options.summary && options.level.empty())
     options.level = "tile-program";

@@ -49,9 +49,9 @@ void compare(BenchBaseline& baseline, const BenchTime& ours) {
   baseline.interval = measure::median_interval(ratios);
 }
 
-/// A kernel of the list, and the first one that it equals.
+/// A kernel of the list, and the index of the first kernel that it equals.
 struct Listed {
-  engine::KernelCase kernel;  // without its loop if it equals an earlier one
+  engine::KernelCase kernel;  // without its loop if it equals an earlier kernel
   std::size_t first = 0;
 };
 
@@ -89,7 +89,7 @@ std::vector<Listed> read_kernels(const BenchOptions& options, const DecisionsOf&
   return listed;
 }
 
-// A store that results go to gives the schedules that it has, unless another one is named.
+// Returns the store that provides the schedules. By default it is the store that receives the results, if that exists.
 std::optional<std::string> schedules_of(const BenchOptions& options) {
   std::error_code error;
   if (!options.tuned && options.store && std::filesystem::exists(*options.store, error)) return options.store;
@@ -133,7 +133,7 @@ class Bencher {
       const std::string label = fmt::format("[{}/{}] {}", i + 1, kernels.size(), kernel.name);
       progress_.status(label, "timing");
       BenchKernel row = first == i ? bench(kernel) : report.kernels[first];
-      if (interrupted() != 0) break;  // what it cut short would look like a time
+      if (interrupted() != 0) break;  // an interrupted measurement would look like a time
       row.name = kernel.name;
       row.first = first;
       report.kernels.push_back(std::move(row));
@@ -151,7 +151,7 @@ class Bencher {
     cache_.require_tuned("--require-tuned");
   }
 
-  /// The measured kernel may have other names than ours: what it calls each of our buffers.
+  /// Returns, for each buffer of the kernel, its name in the measured kernel, which may have other names.
   static std::map<std::string, std::string> names_of(const engine::KernelCase& kernel,
                                                      const engine::Schedule& schedule) {
     std::map<std::string, std::string> names;
@@ -174,7 +174,7 @@ class Bencher {
     return tile;
   }
 
-  /// By what is known, or by the first of two trails.
+  /// Returns the known schedule of a kernel or, with --ab, the schedule of the first trail.
   engine::Schedule choose(const engine::KernelCase& kernel) {
     const ir::Program& loop = kernel.loop;
     engine::Schedule schedule;
@@ -200,18 +200,19 @@ class Bencher {
     return schedule;
   }
 
-  /// Where the trail ends, the heuristic decides.
+  /// Compiles a kernel with a trail. After the end of the trail, the heuristic decides.
   engine::Compiled by_trail(const engine::KernelCase& kernel, const ir::Program& loop, const std::string& trail) const {
     if (!kernel.opaque) return engine::compile(rules::follow(loop, target_, parse_trail(trail)).value_or_throw());
     return engine::candidate_space(kernel, target_, {})->compile(*kernel.opaque->candidate(trail, "--ab"));
   }
 
-  /// What else of ours is timed beside it.
+  /// Returns the same kernel with the other schedule that is timed against `schedule`: the second trail of --ab, or the
+  /// heuristic's schedule; nullopt if there is none.
   std::optional<engine::Compiled> other(const engine::KernelCase& kernel, const engine::Schedule& schedule) const {
     if (!options_.ab.empty()) return by_trail(kernel, schedule.loop, options_.ab[1]);
     if (schedule.origin == engine::Origin::heuristic) return std::nullopt;
     engine::Compiled heuristic = by_trail(kernel, schedule.loop, "");
-    if (heuristic.digest == schedule.compiled.digest) return std::nullopt;  // nothing faster was found
+    if (heuristic.digest == schedule.compiled.digest) return std::nullopt;  // tuning found nothing faster
     return heuristic;
   }
 
@@ -236,7 +237,7 @@ class Bencher {
     measure::worker::Reply reply{Failure{}};
     try {
       reply = time(kernel, schedule, second, row);
-    } catch (const Error& error) {  // no finite result, too little memory, a lost device: the others are timed
+    } catch (const Error& error) {  // no finite result, too little memory or a lost device: go on to the next kernel
       row.baselines.clear();
       row.ours.failure = error.what();
       return row;
@@ -252,7 +253,8 @@ class Bencher {
     return row;
   }
 
-  /// Ours, and in the row the libraries and ours by another schedule (`second`).
+  /// Times the kernel with `schedule`, and returns its reply. Adds the times of the libraries and of the other schedule
+  /// (`second`) to `row`.
   measure::worker::Reply time(const engine::KernelCase& kernel, const engine::Schedule& schedule,
                               const std::optional<engine::Compiled>& second, BenchKernel& row) {
     runner_->open({.loop = schedule.loop,
@@ -289,9 +291,9 @@ class Bencher {
 
   rules::Ceilings known_ceilings() { return store_ ? store_->known_ceilings() : rules::Ceilings{}; }
 
-  /// What the model, which knows no time of this kernel, says of it.
+  /// Returns the analytic model's time, which uses no measured time of this kernel; 0: not known.
   double model_us(const engine::Schedule& schedule, const rules::Ceilings& ceilings) {
-    if (ceilings.gb_s() == 0) return 0;  // it would be in arbitrary units
+    if (ceilings.gb_s() == 0) return 0;  // the time would be in arbitrary units
     const auto lowered = rules::follow(schedule.loop, target_, schedule.compiled.trail).value_or_throw();
     return rules::roofline_us(rules::features(lowered.program(), target_), target_, ceilings);
   }
@@ -304,7 +306,7 @@ class Bencher {
   Progress& progress_;
   std::unique_ptr<measure::worker::Runner> runner_;
   Target target_;
-  measure::Protocol protocol_;  // of the present kernel, as the next
+  measure::Protocol protocol_;  // of the current kernel, like files_ and tile_
   measure::InputFiles files_;
   std::optional<measure::TileCall> tile_;
   std::optional<BenchStore> store_;

@@ -29,7 +29,7 @@ void check_options(const RunOptions& options, const std::string& why) {
   refuse(options.reference.has_value(), "--reference");
 }
 
-/// Integers are equal or not. `rounding` as of compare_output().
+/// Compares an array with the expected one. Integers must be equal. `rounding`: as for compare_output().
 OutputCheck compare_array(const tiles::Array& expected, const tiles::Array& found, const ir::Shape& shape,
                           double tolerance, const std::vector<double>& rounding) {
   const ir::DType dtype = measure::comparable_dtype(expected.element);
@@ -40,12 +40,12 @@ OutputCheck compare_array(const tiles::Array& expected, const tiles::Array& foun
   return check;
 }
 
-/// The arrays that changed, or should have.
+/// Compares the arrays that changed, or that should have changed.
 std::vector<OutputCheck> compare_arrays(const engine::TileLaunch& launch, const RunOptions& options,
                                         const std::vector<tiles::Array>& before,
                                         const std::vector<tiles::Array>& expected,
                                         const std::vector<tiles::Array>& found) {
-  std::vector<tiles::Array> exact;  // once something differs
+  std::vector<tiles::Array> exact;  // computed once an array differs
   const auto rounding = [&](std::size_t i) {
     if (exact.empty()) {
       exact = before;
@@ -74,7 +74,7 @@ RunReport run_blocks(const RunOptions& options, const std::string& why, Progress
   engine::TileLaunch launch = read_tile_launch(*options.source.tile(), options);
   const std::vector<tiles::Array> before = make_arrays(launch, options.seed);
 
-  // The interpreter comes first: it checks what nothing checks on a device.
+  // The interpreter runs first, because it checks things that a device does not check.
   progress.status("reference", "block by block, in double");
   std::vector<tiles::Array> expected = before;
   tiles::run(launch.program, launch_of(launch, options.seed), expected);

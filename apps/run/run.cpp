@@ -37,14 +37,16 @@ ir::Buffer buffer_of(const ir::Tensor& tensor) {
   return {tensor.name, type.dtype, ir::Role::output, type.shape, ir::row_major_strides(type.shape)};
 }
 
-// A graph that is timed as a whole is compared with its kernels one by one, not with the reference.
+// Checks that the host has enough memory. A graph that is timed as a whole does not need the reference: it is compared
+// with launches of its kernels one by one.
 void check_memory(const Subject& subject, bool whole, const engine::Plan& plan, const measure::DeviceInfo& device) {
   const double largest = plan.slots.empty() ? 0 : static_cast<double>(*std::ranges::max_element(plan.slots));
   double on_host = 2 * largest;
   if (device.cpu) on_host += plan.bytes();
-  if (device.backend == "interpreter") on_host += 3 * plan.bytes();  // and a copy in double
+  if (device.backend == "interpreter") on_host += 3 * plan.bytes();  // the arrays, and a copy in double
   if (device.backend == "ptx") on_host += plan.bytes();
-  const double needed = std::max(on_host, whole ? 0 : subject.reference_bytes());  // one after the other
+  // The two are counted as if they were not needed at the same time.
+  const double needed = std::max(on_host, whole ? 0 : subject.reference_bytes());
   const double free = measure::free_host_memory();
   if (needed > free)
     throw Error(fmt::format("expected {:.3g} GB of free memory for the tensors and their reference, found {:.3g} GB",
@@ -78,7 +80,7 @@ class Runner {
     const measure::PtxName name = measure::parse_ptx_name(options_.device);
     ProofReport report;
     for (std::size_t i = 0; i < module_.kernels.size(); ++i) {
-      if (compiled_.launches[i].kernel != report.lines.size()) continue;  // equal to one before it
+      if (compiled_.launches[i].kernel != report.lines.size()) continue;  // an earlier kernel is equal
       const engine::Schedule& schedule = compiled_.kernels[report.lines.size()];
       const std::string& kernel = module_.kernels[i].name;
       progress_.status(fmt::format("[{}/{}] {}", i + 1, module_.kernels.size(), kernel), "proving");
@@ -99,7 +101,7 @@ class Runner {
       const std::vector<ir::Numbers> found = launch_all(*slots);
       progress_.status("reference", "in double");
       compare(found);
-      if (options_.outputs) write_outputs(found);  // only of a run that the reference finds valid
+      if (options_.outputs) write_outputs(found);  // after reference(), which throws Error for a run that is not valid
     }
     fill_report();
     return std::move(report_);
@@ -136,9 +138,9 @@ class Runner {
   const ir::Module& module_;
   engine::Plan plan_;
   engine::CompiledModule compiled_;
-  std::vector<std::unique_ptr<measure::Executable>> executables_;  // of its kernels, and as the next
-  std::vector<std::size_t> first_;                                 // the number of the first launch
-  std::unique_ptr<measure::Executable> beside_;                    // NVIDIA's, which its chain launches
+  std::vector<std::unique_ptr<measure::Executable>> executables_;  // [k]: of compiled_.kernels[k]
+  std::vector<std::size_t> first_;               // [k]: index of the first launch of compiled_.kernels[k]
+  std::unique_ptr<measure::Executable> beside_;  // NVIDIA's kernel, which baseline_chain() launches
   RunReport report_;
 };
 
@@ -199,7 +201,7 @@ std::vector<ir::Buffer> Runner::slot_buffers() const {
 }
 
 void Runner::fill(const std::vector<measure::Arrays*>& sets) {
-  // What a kernel reads and none has written shall not look like a result.
+  // Poison the slots, so that values that no kernel has written do not look like results.
   for (measure::Arrays* const slots : sets)
     for (std::size_t i = 0; i < plan_.slots.size(); ++i) slots->poison(i);
   for (const ir::Tensor& tensor : module_.tensors) {
@@ -211,7 +213,7 @@ void Runner::fill(const std::vector<measure::Arrays*>& sets) {
   }
 }
 
-/// Where a kernel's tensors lie, in the order of its parameters.
+/// Returns the places of a kernel's tensors, in the order of its parameters.
 std::vector<measure::Place> Runner::places(std::size_t number) const {
   std::vector<measure::Place> places;
   for (const std::string& tensor : compiled_.launches[number].tensors) places.push_back(plan_.placement.at(tensor));
@@ -264,7 +266,8 @@ void Runner::write_outputs(const std::vector<ir::Numbers>& found) const {
   files.finish();
 }
 
-/// As in a model that runs it: what a kernel leaves in the caches is there for the next, the graph's inputs are not.
+/// Times the whole graph as it runs in a model: a kernel finds in the caches what the previous kernel left there, but
+/// the graph's inputs are not cached.
 void Runner::time_whole() {
   if (module_.kernels.empty()) throw Error("--whole: expected kernels to time, found outputs without elements only");
   const std::int64_t l2_bytes = device_->info().l2_bytes;
@@ -301,13 +304,15 @@ void Runner::time_whole() {
   report_.whole = std::move(timings[0].value());
   report_.outputs = std::move(checks.value());
   if (options_.outputs) write_outputs(expected);
-  // Sums are of another order there, and weights of an attention are rounded: ten times the mean error, as for TF32.
+  // NVIDIA's kernel adds in another order and rounds the weights of an attention. So the tolerance is ten times the
+  // mean error, as for TF32.
   if (beside) add_baseline(std::move(timings[1]), replay(*beside, sets[0], expected, 10));
 }
 
-/// One launch more, as the timed ones were, whose outputs are compared with what the kernels gave one by one.
-/// `roundings` of what is stored are allowed besides, in parts of an output's scale: they tell whether another
-/// compiler's kernel computes this, not whether an index of ours is wrong.
+/// Launches the timed executable once more and compares its outputs with those of the kernels launched one by one. The
+/// tolerance is at least `roundings` unit roundoffs of the output's type, relative to the output's scale. With several
+/// roundoffs, the check shows whether another compiler's kernel computes the same, but would not find a wrong index in
+/// one of deplo's kernels.
 Result<std::vector<OutputCheck>> Runner::replay(measure::Executable& executable, measure::Arrays& slots,
                                                 const std::vector<ir::Numbers>& expected, double roundings) {
   for (const ir::Tensor& tensor : module_.tensors)
@@ -326,7 +331,8 @@ Result<std::vector<OutputCheck>> Runner::replay(measure::Executable& executable,
   return checks;
 }
 
-/// NVIDIA's kernel of a tile program on the slots of the graph; null where there is none, and the report says why.
+/// Returns NVIDIA's kernel of a tile program, which works on the slots of the graph; null if there is none. If it
+/// cannot be built, the report says why.
 std::unique_ptr<measure::Executable> Runner::baseline_chain() {
   const auto call = subject_->tile_call();
   if (!call || device_->info().backend != "cuda") return nullptr;
@@ -352,7 +358,8 @@ std::unique_ptr<measure::Executable> Runner::baseline_chain() {
   return device_->chain({link});
 }
 
-/// By values that choose what is written: the others are 0 in ours.
+/// Returns true if a kernel of deplo's sets the tensor to 0 before each launch (zeroed_buffers): for example, if loaded
+/// values decide which elements the kernel writes.
 bool Runner::is_partly_written(const std::string& tensor) const {
   return std::ranges::any_of(module_.kernels, [&](const ir::Program& kernel) {
     return std::ranges::any_of(zeroed_buffers(kernel), [&](std::size_t i) { return kernel.buffers[i].name == tensor; });
@@ -418,7 +425,7 @@ void Runner::fill_report() {
 
 namespace {
 
-/// What tuning on the device decided about the launch; empty: nothing.
+/// Returns the decisions about the launch that tuning on the device chose; empty if there are none.
 Trail stored_decisions(const RunOptions& options, Progress& progress) {
   const measure::DeviceInfo info = measure::find_device(options.device);
   const Target target = options.target == "auto" ? measure::target_of(info) : load_target(options.target);
@@ -429,7 +436,7 @@ Trail stored_decisions(const RunOptions& options, Progress& progress) {
   return std::move(schedule.trail);
 }
 
-/// If a flag is about kernels of Loop IR, the launch becomes such kernels, if it can.
+/// Chooses the form of a launch. If a flag is about kernels of Loop IR, the launch becomes such kernels if it can.
 engine::LaunchForm form_of(const RunOptions& options, const engine::TileLaunch& launch, Progress& progress) {
   const engine::SourceOptions& about = options.source.options;
   const bool is_fixed = engine::find_fixed(about, "form") != nullptr;

@@ -17,7 +17,7 @@ namespace {
 
 namespace tiles = ir::tile_program;
 
-/// The expression's statement that declares the array.
+/// Returns the statement that declares the array in an expression.
 std::string declaration(const engine::TileLaunch::Array& array) {
   std::string shape;
   for (const std::int64_t extent : array.shape) shape += fmt::format("{}, ", extent);
@@ -30,7 +30,7 @@ std::string declaration(const engine::TileLaunch::Array& array) {
                           array.name));
 }
 
-/// The expression as a graph whose inputs are the arrays.
+/// Returns the reference expression as a graph whose inputs are the arrays.
 ir::torch::Graph read_reference(const std::string& expression, const engine::TileLaunch& launch) {
   std::string text;
   for (const engine::TileLaunch::Array& array : launch.arrays) text += declaration(array);
@@ -39,7 +39,8 @@ ir::torch::Graph read_reference(const std::string& expression, const engine::Til
   return ir::torch::parse_expression(text + expression, where);
 }
 
-/// The reference is an expression, if there is one, else the interpreter of tile programs, which runs block by block.
+/// A launch of a tile program. Its reference is the user's expression if there is one, else the interpreter of tile
+/// programs, which runs block by block.
 class TileSubject : public Subject {
  public:
   TileSubject(engine::TileLaunch launch, ir::Module module, const RunOptions& options)
@@ -120,9 +121,9 @@ class TileSubject : public Subject {
 
   engine::TileLaunch launch_;
   std::uint64_t seed_;
-  std::vector<tiles::Array> arrays_;       // as they are before the launch
+  std::vector<tiles::Array> arrays_;       // the arrays with their contents before the launch
   std::optional<ir::torch::Graph> graph_;  // the reference expression, if there is one
-  std::vector<std::size_t> written_;       // the array of each output
+  std::vector<std::size_t> written_;       // [i]: index of the array that output i is
 };
 
 }  // namespace
