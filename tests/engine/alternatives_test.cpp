@@ -1,5 +1,5 @@
-// Decisions about a launch of a tile program as a whole: its two forms, which one the heuristic takes, and how tuning's
-// choice is stored and followed.
+// Decisions about a launch of a tile program as a whole: its two forms, which form the heuristic chooses, and how the
+// choice of tuning is stored and followed.
 #include "engine/source/alternatives.h"
 
 #include <gmock/gmock.h>
@@ -24,14 +24,14 @@ Source launch(const std::string& name, std::vector<std::string> arguments, const
   return {TileSource{exported + name + ".tileirbc", "", std::move(arguments), grid}};
 }
 Source softmax(const std::string& grid = "8") { return launch("softmax", {"x=f32[8,40]", "y=f32[8,40]"}, grid); }
-/// Its inner factors would be computed again for each output.
+/// A program whose inner factors would be computed again for each output if it became elements.
 Source fourier() {
   return launch("fourier",
                 {"x_re=f32[4,8,8]", "x_im=f32[4,8,8]", "y_re=f32[4,8,8]", "y_im=f32[4,8,8]", "f_re=f32[8,8]",
                  "f_im=f32[8,8]", "t_re=f32[8,8]", "t_im=f32[8,8]"},
                 "4");
 }
-/// It counts by atomic operations, which Loop IR cannot express.
+/// A program that counts with atomic operations, which Loop IR cannot express.
 Source histogram() { return launch("histogram", {"x=i32[256]", "counts=i32[100]"}, "4"); }
 
 Source fixed(Source source, const std::string& form) {

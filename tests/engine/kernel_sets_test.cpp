@@ -1,4 +1,5 @@
-// The kernels that a graph may become: which sets there are, which one wins by its times, and what a store says of it.
+// The sets of kernels that a graph may become: which sets there are, which set wins by its times, and how the choice is
+// found in a store.
 #include "engine/tune/kernel_sets.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +31,7 @@ class Sets : public ::testing::Test {
     graphs_ = add_kernel_sets(experiment_, load_target("opencl-cpu"));
   }
   const KernelSets& sets() const { return graphs_.at(0); }
-  /// Each kernel of this set takes so long; every other one takes 10.
+  /// Returns times in which each kernel of `fast` takes `us`, and every other kernel takes 10.
   static KernelSets::TimeOf with(const KernelSet& fast, double us) {
     return [&fast, us](const std::string& kernel) { return std::ranges::count(fast.kernels, kernel) > 0 ? us : 10; };
   }
@@ -61,7 +62,7 @@ TEST_F(Sets, TheLeastSumWins) {
 
 TEST_F(Sets, EquallyFastOnesLeaveTheHeuristics) {
   const KernelSet& second = sets().sets()[1];
-  const auto time_of = [&](const std::string& kernel) {  // the sums are 20 and 19.99
+  const auto time_of = [&](const std::string& kernel) {  // the sums of the two sets are 20 and 19.99
     return std::ranges::count(second.kernels, kernel) == 0 ? 10 : kernel == sets().sets()[0].kernels[1] ? 10 : 3.33;
   };
   EXPECT_TRUE(sets().choose(time_of)->set.changes.empty());
@@ -148,7 +149,7 @@ TEST_F(GraphTrail, IsFollowedWhereItGivesWhatWasMeasured) {
   EXPECT_EQ(find("here").trail, other.fused.trail);
   EXPECT_EQ(find().origin, Origin::tuned);
   EXPECT_EQ(find().note, "");
-  store("", "");  // the latest row counts
+  store("", "");  // only the latest row counts
   EXPECT_EQ(find().origin, Origin::heuristic);
 }
 

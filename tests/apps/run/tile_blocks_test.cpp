@@ -1,4 +1,4 @@
-// Tile programs that Loop IR has no word for, as a user runs and compiles them: block by block.
+// `deplo run` and `deplo compile` of tile programs block by block, mostly of programs that Loop IR cannot express.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ using Words = std::vector<std::string>;
 const std::string root = DEPLO_SOURCE_DIR;
 
 struct Case {
-  std::string file;  // below the source folder
+  std::string file;  // absolute, or relative to the source folder
   Words arguments;
   std::string grid;
 };
@@ -43,7 +43,8 @@ Words command(const std::string& name, const Case& one, const Words& more = {}) 
 Case hello() { return {"experiments/tile/hello.tile", {}, "1"}; }
 Case vector_add() { return {"experiments/tile/vector_add.tile", {"a=f32[128]", "b=f32[128]", "c=f32[128]"}, "1"}; }
 
-/// The chapter's, with small arrays where the program leaves them open.
+/// The launches of the programs in the specification's chapter 2. Arrays are small if the program does not fix their
+/// sizes.
 std::vector<Case> chapter() {
   return {
       hello(),
@@ -79,7 +80,7 @@ class TileBlocks : public ::testing::Test {
   std::string file(const std::string& name, const std::string& text) const {
     return write_file(folder_.path(), name, text);
   }
-  /// All blocks wait for all: each counts itself and waits for the number of blocks.
+  /// A barrier of all blocks: each block increments a counter, then waits until it equals the number of blocks.
   Case barrier(int blocks) const {
     return {file("barrier.tile", R"(global @count <i32: 0> : tile<1xi32>
 entry @barrier() {
@@ -151,7 +152,7 @@ TEST_F(TileBlocks, LocksScansAndAtomicsAgreeWithTheInterpreter) {
 TEST_F(TileBlocks, AProgramThatHasKernelsMayBeRunSo) {
   EXPECT_FALSE(run_json(vector_add()).contains("blocks"));
   for (const Case& one : chapter()) {
-    if (one.file.ends_with("gemm_square_4096.tile")) continue;  // minutes
+    if (one.file.ends_with("gemm_square_4096.tile")) continue;  // takes minutes
     const Json report = run_json(one, {"--form", "blocks", "--outputs", folder_.file("out")});
     ASSERT_TRUE(report.contains("blocks")) << one.file;
     EXPECT_TRUE(report["right"]) << one.file << ": " << report.dump(2);
@@ -159,7 +160,7 @@ TEST_F(TileBlocks, AProgramThatHasKernelsMayBeRunSo) {
   EXPECT_FALSE(read_file(folder_.file("out/c.npy")).empty());
 }
 
-/// PoCL runs as many blocks at a time as there are threads; the interpreter begins with 8.
+/// PoCL runs as many blocks at a time as there are threads; the interpreter starts with 8 blocks.
 TEST_F(TileBlocks, ProgramsThatHangAreEnded) {
   EXPECT_EQ(lines(run_json(barrier(1))["blocks"]["printed"]).count("through"), 1U);
   const Case hangs = barrier(std::max(8, static_cast<int>(std::thread::hardware_concurrency()) + 1));
@@ -175,7 +176,7 @@ TEST_F(TileBlocks, ProgramsThatHangAreEnded) {
 }
 
 TEST_F(TileBlocks, AnAssertionThatFailsIsTold) {
-  // The interpreter comes first, and says so of a block.
+  // The interpreter runs first, and reports the failure.
   const Case one{file("assert.tile", R"(entry @f(%n: tile<i32>) {
   %zero = constant <i32: 0> : tile<i32>
   %c = cmpi equal %n, %zero, signed : tile<i32> -> tile<i1>
