@@ -151,7 +151,7 @@ class Bencher {
     cache_.require_tuned("--require-tuned");
   }
 
-  /// Returns, for each buffer of the kernel, its name in the measured kernel, which may have other names.
+  /// Returns a map from the names of the kernel's buffers to their names in the measured kernel, which may differ.
   static std::map<std::string, std::string> names_of(const engine::KernelCase& kernel,
                                                      const engine::Schedule& schedule) {
     std::map<std::string, std::string> names;

@@ -74,7 +74,7 @@ RunReport run_blocks(const RunOptions& options, const std::string& why, Progress
   engine::TileLaunch launch = read_tile_launch(*options.source.tile(), options);
   const std::vector<tiles::Array> before = make_arrays(launch, options.seed);
 
-  // The interpreter runs first, because it checks things that a device does not check.
+  // The interpreter runs first, because it finds errors that a device does not report.
   progress.status("reference", "block by block, in double");
   std::vector<tiles::Array> expected = before;
   tiles::run(launch.program, launch_of(launch, options.seed), expected);

@@ -45,7 +45,7 @@ void check_memory(const Subject& subject, bool whole, const engine::Plan& plan, 
   if (device.cpu) on_host += plan.bytes();
   if (device.backend == "interpreter") on_host += 3 * plan.bytes();  // the arrays, and a copy in double
   if (device.backend == "ptx") on_host += plan.bytes();
-  // The two are counted as if they were not needed at the same time.
+  // The tensors and the reference are counted as if they were not needed at the same time.
   const double needed = std::max(on_host, whole ? 0 : subject.reference_bytes());
   const double free = measure::free_host_memory();
   if (needed > free)
@@ -80,7 +80,7 @@ class Runner {
     const measure::PtxName name = measure::parse_ptx_name(options_.device);
     ProofReport report;
     for (std::size_t i = 0; i < module_.kernels.size(); ++i) {
-      if (compiled_.launches[i].kernel != report.lines.size()) continue;  // an earlier kernel is equal
+      if (compiled_.launches[i].kernel != report.lines.size()) continue;  // equal to an earlier kernel
       const engine::Schedule& schedule = compiled_.kernels[report.lines.size()];
       const std::string& kernel = module_.kernels[i].name;
       progress_.status(fmt::format("[{}/{}] {}", i + 1, module_.kernels.size(), kernel), "proving");
@@ -101,7 +101,7 @@ class Runner {
       const std::vector<ir::Numbers> found = launch_all(*slots);
       progress_.status("reference", "in double");
       compare(found);
-      if (options_.outputs) write_outputs(found);  // after reference(), which throws Error for a run that is not valid
+      if (options_.outputs) write_outputs(found);  // reference() has thrown Error if the run is not valid
     }
     fill_report();
     return std::move(report_);
@@ -138,9 +138,9 @@ class Runner {
   const ir::Module& module_;
   engine::Plan plan_;
   engine::CompiledModule compiled_;
-  std::vector<std::unique_ptr<measure::Executable>> executables_;  // [k]: of compiled_.kernels[k]
-  std::vector<std::size_t> first_;               // [k]: index of the first launch of compiled_.kernels[k]
-  std::unique_ptr<measure::Executable> beside_;  // NVIDIA's kernel, which baseline_chain() launches
+  std::vector<std::unique_ptr<measure::Executable>> executables_;  // [k]: compiled_.kernels[k], built for the device
+  std::vector<std::size_t> first_;                                 // [k]: index of the first launch of that kernel
+  std::unique_ptr<measure::Executable> beside_;                    // NVIDIA's kernel, which baseline_chain() launches
   RunReport report_;
 };
 
@@ -311,8 +311,8 @@ void Runner::time_whole() {
 
 /// Launches the timed executable once more and compares its outputs with those of the kernels launched one by one. The
 /// tolerance is at least `roundings` unit roundoffs of the output's type, relative to the output's scale. With several
-/// roundoffs, the check shows whether another compiler's kernel computes the same, but would not find a wrong index in
-/// one of deplo's kernels.
+/// roundoffs, the check shows whether another compiler's kernel computes the same function, but would not find a wrong
+/// index in one of deplo's kernels.
 Result<std::vector<OutputCheck>> Runner::replay(measure::Executable& executable, measure::Arrays& slots,
                                                 const std::vector<ir::Numbers>& expected, double roundings) {
   for (const ir::Tensor& tensor : module_.tensors)

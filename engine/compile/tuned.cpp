@@ -53,8 +53,8 @@ void rename_buffers(ir::Body& body, const std::map<std::string, std::string>& na
   });
 }
 
-// Returns the schedule form of a stored kernel; nullopt if the text is not a valid kernel. replay() reports that error
-// if the kernel itself is looked up.
+// Returns the schedule form of a stored kernel; nullopt if the text is not a valid kernel. replay() reports an
+// invalid text if the kernel itself is looked up.
 std::optional<std::string> form_of_text(const std::string& text) {
   try {
     const ir::Program loop = ir::parse(text);
@@ -118,7 +118,8 @@ std::string default_store() {
 
 namespace {
 
-/// Like the functions below. `what`: describes the devices that `fits` accepts, for error messages.
+/// Returns the only device in the store that `fits` accepts and that has a name that contains `name`. `what`: describes
+/// the accepted devices, for error messages.
 measure::DeviceInfo device_for(const std::string& file, const std::string& what, const std::string& name,
                                const std::function<bool(const measure::DeviceInfo&)>& fits) {
   std::error_code error;

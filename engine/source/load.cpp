@@ -103,7 +103,7 @@ const std::string& LoadedKernel::name() const { return opaque ? opaque->name() :
 std::vector<LoadedKernel> load(const Source& source, const Target& target, std::span<Inputs* const> inputs,
                                const std::string& place) {
   Kernels kernels = read_kernels(source, target, inputs, place);
-  const bool has_inputs = kernels.opaque != nullptr;  // read_kernels() gave it the inputs
+  const bool has_inputs = kernels.opaque != nullptr;  // read_kernels() has applied the inputs to the opaque kernel
   std::vector<LoadedKernel> loaded;
   for (ir::Program& loop : kernels.loops) {
     measure::InputFiles files = kernels.opaque ? kernels.opaque->inputs() : measure::InputFiles{};

@@ -19,7 +19,7 @@ class OpaqueKernel;
 struct LoadedKernel {
   std::size_t number = 0;  // index of the kernel in its graph or tile program
   ir::Program loop;
-  measure::InputFiles files = {};              // of the inputs that are read from files
+  measure::InputFiles files = {};              // files of the inputs that are read from files
   std::optional<measure::TileCall> tile = {};  // for a kernel of a tile program: the program's launch
   /// Set for a tile program that runs block by block, and for a kernel file. `loop` is then only the signature.
   std::shared_ptr<const OpaqueKernel> opaque = {};

@@ -31,7 +31,7 @@ struct SourceOption {
   std::string_view help;   // help text of the flag
   bool seldom;             // true: only --help-all shows the flag
   bool (*taken_by)(SourceKind);
-  std::string_view refusal;  // a clause that says why a source does not take it: "which names its own types"
+  std::string_view refusal;  // a clause that says why a source does not take the option: "which names its own types"
   /// Sets the option. Throws Error, prefixed by `place`.
   void (*read)(std::string_view text, std::string_view place, SourceOptions&);
   /// Returns the option's value as a text that read() accepts; nullopt if it is not set.

@@ -71,7 +71,7 @@ void KernelSets::add(Alternative alternative, Experiment& experiment) {
   for (KernelCase& kernel : kernels_of(alternative.trail)) {
     for (const Choice& choice : alternative.changes) {
       const std::string text = print(Trail{choice});
-      kernel.name += text.substr(text.find('.'));  // without the group of the decision
+      kernel.name += text.substr(text.find('.'));  // the decision without its group: ".form=blocks"
     }
     const auto [known, is_new] = names_.try_emplace(identity(kernel), kernel.name);
     names.push_back(known->second);

@@ -26,7 +26,7 @@ double repetitions(const ir::Module& module) {
 
 /// Programs without repetitions take 5 times as long block by block as element by element, in the geometric mean of
 /// thirteen programs (docs/performance.md, "Elements or blocks"). If elements are computed more often than 5 times,
-/// blocks are faster.
+/// blocks are probably faster.
 constexpr double max_repetitions = 5;
 
 Fork fork_of(double repetitions) {

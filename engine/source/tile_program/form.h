@@ -20,7 +20,7 @@ inline constexpr std::string_view form_knob = "tile.form", by_elements = "elemen
 struct LaunchForm {
   std::optional<ir::Module> module;  // nullopt: the launch runs block by block
   std::string why_blocks;            // why the launch runs block by block; "": it does not
-  std::optional<Fork> fork;  // the decision, with the heuristic's option first; nullopt: only one form is possible
+  std::optional<Fork> fork;          // the decision, with the heuristic's option first; nullopt: there is no choice
   Value value() const { return std::string(module ? by_elements : by_blocks); }
 };
 
