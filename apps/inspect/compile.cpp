@@ -254,8 +254,8 @@ std::string print_opaque(const std::string& name, const measure::KernelCode& cod
   return title + print_code(name, code, target, options);
 }
 
-/// Prints the only kernel of a launch that is lowered block by block to Kernel IR. `why`: why it is not lowered
-/// to Loop IR.
+/// Prints the only kernel of a launch that is lowered block by block to Kernel IR. `why`: why it is not lowered to Loop
+/// IR.
 std::string compile_blocks(engine::TileLaunch launch, const std::string& why, const CompileOptions& options,
                            Backend backend) {
   const auto refuse = [&](bool given, const std::string& flag) {

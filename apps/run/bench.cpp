@@ -200,7 +200,7 @@ class Bencher {
     return schedule;
   }
 
-  /// Compiles a kernel with a trail. After the end of the trail, the heuristic decides.
+  /// Compiles a kernel with a trail. The heuristic makes the decisions that follow after the end of the trail.
   engine::Compiled by_trail(const engine::KernelCase& kernel, const ir::Program& loop, const std::string& trail) const {
     if (!kernel.opaque) return engine::compile(rules::follow(loop, target_, parse_trail(trail)).value_or_throw());
     return engine::candidate_space(kernel, target_, {})->compile(*kernel.opaque->candidate(trail, "--ab"));
@@ -293,7 +293,7 @@ class Bencher {
 
   /// Returns the analytic model's time, which uses no measured time of this kernel; 0: not known.
   double model_us(const engine::Schedule& schedule, const rules::Ceilings& ceilings) {
-    if (ceilings.gb_s() == 0) return 0;  // the time would be in arbitrary units
+    if (ceilings.gb_s() == 0) return 0;  // without a bandwidth, the unit is arbitrary
     const auto lowered = rules::follow(schedule.loop, target_, schedule.compiled.trail).value_or_throw();
     return rules::roofline_us(rules::features(lowered.program(), target_), target_, ceilings);
   }

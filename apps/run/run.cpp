@@ -304,8 +304,8 @@ void Runner::time_whole() {
   report_.whole = std::move(timings[0].value());
   report_.outputs = std::move(checks.value());
   if (options_.outputs) write_outputs(expected);
-  // NVIDIA's kernel adds in another order and rounds the weights of an attention. So the tolerance is ten times the
-  // mean error, as for TF32.
+  // NVIDIA's kernel adds numbers in another order and rounds the weights of an attention. So the tolerance is ten times
+  // the mean error, as for TF32.
   if (beside) add_baseline(std::move(timings[1]), replay(*beside, sets[0], expected, 10));
 }
 

@@ -98,9 +98,9 @@ class TunedCache {
   /// still lead to exactly the kernels that were measured.
   GraphSchedule find_graph(const Alternatives&);
   /// Throws Error if find() returned a schedule that was not measured on this device, or if find_graph() returned a
-  /// note. A foreign schedule that the function of decide_foreign() returned counts as measured. The Error begins with
-  /// `place`. It names each kernel without a measured schedule, the nearest entry of the store, and why that entry does
-  /// not fit.
+  /// note. A foreign schedule counts as measured if the function set by decide_foreign() returned it. The Error begins
+  /// with `place`. It names each kernel without a measured schedule, the nearest entry of the store, and why that entry
+  /// does not fit.
   void require_tuned(std::string_view place);
   /// Throws the same Error if a kernel has neither a schedule that was measured on this device nor a foreign schedule.
   /// Call it before find(), which may have foreign schedules timed. Does nothing if find() would not time any.
