@@ -52,7 +52,7 @@ std::string ArrayFiles::raw(const Config& source, ir::DType type, std::int64_t e
   const std::string bytes = read_file(file);
   const std::int64_t expected = elements * ir::bytes(type);
   if (static_cast<std::int64_t>(bytes.size()) != expected)
-    source.expected(fmt::format("a file of {} bytes, found {}", expected, bytes.size()));
+    source.expected(fmt::format("a file of {} bytes, not {}", expected, bytes.size()));
   return write(npy_start(ir::row(type).numpy, elements) + bytes, file);
 }
 

@@ -52,7 +52,8 @@ Operand arithmetic(Values values) {
   const Scalar &a = scalar_of(values[0]), &b = scalar_of(values[1]);
   if (!is_integer(a) || !is_integer(b)) return Scalar(real(number_of(a), number_of(b)));
   std::int64_t result = 0;
-  if (checked(std::get<std::int64_t>(a), std::get<std::int64_t>(b), &result)) fail("an integer leaves 64 bits");
+  if (checked(std::get<std::int64_t>(a), std::get<std::int64_t>(b), &result))
+    fail("an integer does not fit in 64 bits");
   return Scalar(result);
 }
 
@@ -65,24 +66,24 @@ double multiply(double a, double b) { return a * b; }
 
 /// Integer and real division, rounded towards minus infinity, as in Python.
 bool floor_divide(std::int64_t a, std::int64_t b, std::int64_t* to) {
-  if (b == 0) fail("a division by zero");
+  if (b == 0) fail("division by zero");
   if (b == -1) return __builtin_sub_overflow(std::int64_t{0}, a, to);
   *to = a / b - (a % b != 0 && (a < 0) != (b < 0));
   return false;
 }
 double floor_divide(double a, double b) {
-  if (b == 0) fail("a division by zero");
+  if (b == 0) fail("division by zero");
   return std::floor(a / b);
 }
 /// The remainder has the sign of the divisor, as in Python.
 bool remainder(std::int64_t a, std::int64_t b, std::int64_t* to) {
-  if (b == 0) fail("a division by zero");
+  if (b == 0) fail("division by zero");
   *to = b == -1 ? 0 : a % b;
   if (*to != 0 && (*to < 0) != (b < 0)) *to += b;
   return false;
 }
 double remainder(double a, double b) {
-  if (b == 0) fail("a division by zero");
+  if (b == 0) fail("division by zero");
   return a - b * std::floor(a / b);
 }
 
@@ -98,7 +99,7 @@ Operand plus(Values values) {
 
 Operand divide(Values values) {
   const double divisor = number_of(scalar_of(values[1]));
-  if (divisor == 0) fail("a division by zero");
+  if (divisor == 0) fail("division by zero");
   return Scalar(number_of(scalar_of(values[0])) / divisor);
 }
 
@@ -111,7 +112,7 @@ Operand power(Values values) {
   if (factor == 0 || factor == 1) left = std::min<std::int64_t>(left, 1);
   if (factor == -1) left %= 2;
   for (; left > 0; --left)
-    if (__builtin_mul_overflow(result, factor, &result)) fail("an integer leaves 64 bits");
+    if (__builtin_mul_overflow(result, factor, &result)) fail("an integer does not fit in 64 bits");
   return Scalar(result);
 }
 
@@ -120,7 +121,7 @@ Operand negate(Values values) {
   if (!is_integer(value)) return Scalar(-number_of(value));
   std::int64_t result = 0;
   if (__builtin_sub_overflow(std::int64_t{0}, std::get<std::int64_t>(value), &result))
-    fail("an integer leaves 64 bits");
+    fail("an integer does not fit in 64 bits");
   return Scalar(result);
 }
 Operand keep(Values values) { return Scalar(scalar_of(values[0])); }
@@ -138,7 +139,7 @@ Operand shift(Values values) {
   if (by < 0 || by > 62) fail("expected a shift by 0 to 62");
   if (!left) return Scalar(value >> by);
   std::int64_t result = 0;
-  if (__builtin_mul_overflow(value, std::int64_t{1} << by, &result)) fail("an integer leaves 64 bits");
+  if (__builtin_mul_overflow(value, std::int64_t{1} << by, &result)) fail("an integer does not fit in 64 bits");
   return Scalar(result);
 }
 
@@ -213,7 +214,7 @@ Operand rounded(Values values) {
   const Scalar& value = scalar_of(values[0]);
   if (is_integer(value)) return value;
   const double number = round(number_of(value));
-  if (!(std::abs(number) < 0x1p63)) fail("an integer leaves 64 bits");
+  if (!(std::abs(number) < 0x1p63)) fail("an integer does not fit in 64 bits");
   return Scalar(static_cast<std::int64_t>(number));
 }
 template <double (*function)(double)>
@@ -309,7 +310,7 @@ class Parser {
  private:
   struct Depth {
     explicit Depth(Parser& parser) : parser_(parser) {
-      if (++parser_.depth_ > max_depth) parser_.expected(fmt::format("at most {} levels", max_depth));
+      if (++parser_.depth_ > max_depth) parser_.expected(fmt::format("at most {} levels of nesting", max_depth));
     }
     ~Depth() { --parser_.depth_; }
     Depth(const Depth&) = delete;
@@ -589,7 +590,7 @@ class Parser {
 
   NodePtr text_literal(char quote) {
     const std::size_t end = text_.find(quote, at_ + 1);
-    if (end == std::string_view::npos) expected("a text that ends");
+    if (end == std::string_view::npos) expected("a text with a closing quote");
     std::string text(text_.substr(at_ + 1, end - at_ - 1));
     at_ = end + 1;
     return constant(Scalar(std::move(text)));
@@ -627,7 +628,7 @@ class Parser {
       ++at_;
       std::vector<NodePtr> parts = elements(")");
       if (parts.size() < function->least || parts.size() > function->most)
-        expected(fmt::format("another number of arguments of {}", word));
+        expected(fmt::format("a different number of arguments of {}", word));
       return call(function->function, std::move(parts));
     }
     for (const auto& [variable, value] : bound_)

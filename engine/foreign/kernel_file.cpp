@@ -279,7 +279,7 @@ struct KernelFile::Reader {
     const Config specification = config.at("KernelSpecification");
     check_keys(specification, specification_keys);
     if (const Config entry = specification.at("KernelName"); entry.is_list())
-      entry.expected("one kernel, because each of several has a space of its own (docs/kernel_files.md, \"Limits\")");
+      entry.expected("one kernel, because each kernel has its own space (docs/kernel_files.md, \"Limits\")");
     to.entry_ = specification.at("KernelName").text();
     if (const auto types = specification.find("KernelTypeNames")) {  // KTT's template arguments
       std::vector<std::string> names;
@@ -302,9 +302,9 @@ struct KernelFile::Reader {
     if (to.arguments_.empty()) specification.at("Arguments").expected("at least one argument");
     if (std::ranges::none_of(to.signature_.buffers, [&](const ir::Buffer& b) { return to.is_compared(b); }))
       throw Error(
-          fmt::format("{}: expected an output that is compared, which is an argument with AccessType WriteOnly or "
-                      "ReadWrite and without Output: 0, found none; if an array differs between configurations, such "
-                      "as the partial sums of blocks, Output: sum compares its sum",
+          fmt::format("{}: expected an output to compare, which is an argument with AccessType WriteOnly or ReadWrite "
+                      "and without Output: 0, found none; if an array differs between configurations, such as the "
+                      "partial sums of blocks, Output: sum compares only its sum",
                       specification.at("Arguments").place()));
     if (const auto reference = config.find("Reference"))
       read_reference(*reference);
@@ -381,7 +381,7 @@ struct KernelFile::Reader {
       throw Error(fmt::format("{}: expected GlobalSize or ProblemSize, found neither", specification.place()));
     if (const auto shared = specification.find("SharedMemory"); shared && shared->text() != "0") {
       if (to.language_ != Dialect::cuda)
-        shared->expected("no SharedMemory in OpenCL, but an argument with MemoryType: Local");
+        shared->expected("no SharedMemory in OpenCL: use an argument with MemoryType: Local instead");
       to.sizes_.shared = expression_of(*shared);
     }
     if (const auto options = specification.find("CompilerOptions"))
@@ -421,7 +421,7 @@ struct KernelFile::Reader {
   /// Evaluates an expression that must give a single value.
   Scalar fixed(const Config& text) const {
     Operand value = fixed(expression_of(text), text.place());
-    if (!std::holds_alternative<Scalar>(value)) text.expected("one value, found several");
+    if (!std::holds_alternative<Scalar>(value)) text.expected("one value");
     return std::get<Scalar>(std::move(value));
   }
 
@@ -465,7 +465,7 @@ struct KernelFile::Reader {
     Argument& made = to.arguments_.emplace_back(Argument{name, argument.at("Type").text(), {}});
     const std::string memory = memory_of(argument);
     if (made.type == "custom" && memory != "Vector" && memory != "Symbol")
-      argument.at("Type").expected("struct with Members, as a value of a type of your own");
+      argument.at("Type").expected("struct with Members for a value of a user-defined type");
     if (made.type == "struct") {
       read_struct(argument, made);
     } else if (memory == "Scalar") {
@@ -477,7 +477,8 @@ struct KernelFile::Reader {
       made.text = text_of(values);
       made.element = read_type(type).element;
     } else if (memory == "Local") {
-      if (to.language_ != Dialect::opencl) argument.at("MemoryType").expected("Vector or Scalar: Local is OpenCL's");
+      if (to.language_ != Dialect::opencl)
+        argument.at("MemoryType").expected("Vector or Scalar, because Local exists only in OpenCL");
       made.local = expression_of(argument.at("Size"));
       made.element_bytes = static_cast<std::size_t>(read_type(argument.at("Type")).bytes());
       made.text = fmt::format("local, {} elements", made.local->text());
@@ -486,7 +487,7 @@ struct KernelFile::Reader {
       made.is_symbol = memory == "Symbol";
       made.is_parameter = !made.is_symbol || is_constant(argument);
       if (made.is_symbol && to.language_ != Dialect::cuda)
-        argument.at("MemoryType").expected("Vector, Scalar or Local: Symbol is CUDA's");
+        argument.at("MemoryType").expected("Vector, Scalar or Local, because Symbol exists only in CUDA");
       read_buffer(argument, name);
     } else {
       argument.at("MemoryType").expected("Vector, Scalar, Local, Symbol or Constant");
@@ -585,7 +586,7 @@ struct KernelFile::Reader {
     const Scalar size = size_of(argument.at("Size"));
     const auto* count = std::get_if<std::int64_t>(&size);
     if (count == nullptr || *count < 1 || *count > max_array / lanes)
-      argument.at("Size").expected(fmt::format("a whole number of 1 to {} elements", max_array));
+      argument.at("Size").expected(fmt::format("a whole number of elements from 1 to {}", max_array));
     const std::string access = argument.text_or("AccessType", "ReadOnly");
     const std::string compared = argument.text_or("Output", "");
     if (!compared.empty() && compared != "0" && compared != "1" && compared != "sum")
@@ -685,8 +686,8 @@ struct KernelFile::Reader {
     const std::string file = files.path(argument.at("DataSource").text());
     if (!fs::exists(file))
       throw Error(
-          fmt::format("{}: expected the file {} with the values of '{}', found none; a key Reference beside "
-                      "KernelSpecification says what else to compare with, such as {{Parameters: {{}}}}",
+          fmt::format("{}: expected the file {} with the values of '{}', found none; to compare with something "
+                      "else, add a key Reference next to KernelSpecification, such as {{Parameters: {{}}}}",
                       argument.at("DataSource").place(), file, buffer.name));
     return files.raw(argument.at("DataSource"), buffer.dtype, buffer.shape[0]);
   }
@@ -760,8 +761,9 @@ struct KernelFile::Reader {
       if (parameter.values.size() == 1 || option || to.sizes_.use(name) || has_word(to.source_, name) ||
           has_word(to.entry_, name))
         continue;
-      throw Error(fmt::format("{}: expected each parameter in {}, in a size or in an option, found '{}' nowhere",
-                              to.place_, to.file_, name));
+      throw Error(fmt::format(
+          "{}: expected each parameter to be used in {}, in a size or in an option, found '{}' in none of them",
+          to.place_, to.file_, name));
     }
   }
 };

@@ -47,8 +47,9 @@ std::int64_t LaunchSizes::largest(const Expression& expression) const {
     }
     constexpr std::size_t max_configurations = 1'000'000;
     if (choices.size() * configurations.size() > max_configurations)
-      throw Error(fmt::format("{}: expected an array whose size takes at most {} forms, found more in '{}'", place,
-                              max_configurations, expression.text()));
+      throw Error(
+          fmt::format("{}: expected an array whose size depends on at most {} configurations, found more in '{}'",
+                      place, max_configurations, expression.text()));
     std::vector<std::vector<Scalar>> extended;
     for (const std::vector<Scalar>& configuration : configurations)
       for (const std::vector<std::uint16_t>& choice : choices) {
@@ -62,7 +63,7 @@ std::int64_t LaunchSizes::largest(const Expression& expression) const {
   }
   std::int64_t most = 0;
   for (const std::vector<Scalar>& configuration : configurations)
-    most = std::max(most, size(expression, configuration, "a size of an array"));
+    most = std::max(most, size(expression, configuration, "an array size"));
   return most;
 }
 
@@ -74,7 +75,7 @@ std::int64_t LaunchSizes::size(const Expression& expression, const std::vector<S
   const auto* real = std::get_if<double>(&value);
   const double number = integer != nullptr ? static_cast<double>(*integer) : real != nullptr ? std::ceil(*real) : 0;
   if (!(number >= 1 && number <= 0x1p31))
-    throw Error(fmt::format("{}: expected {} of 1 to 2^31, found {} from '{}'", place, what, foreign::print(value),
+    throw Error(fmt::format("{}: expected {} from 1 to 2^31, found {} from '{}'", place, what, foreign::print(value),
                             expression.text()));
   return static_cast<std::int64_t>(number);
 }

@@ -295,7 +295,7 @@ search::PositionPtr ParameterSpace::candidate(const Trail& values, std::string_v
     if (!row) {
       const std::string constraint = violated(values);
       throw Error(fmt::format("{}: expected a legal configuration, found {}: {}", place, deplo::print(values),
-                              constraint.empty() ? "no values of the other parameters make it one"
+                              constraint.empty() ? "no values of the other parameters make it legal"
                                                  : fmt::format("'{}' is not true", constraint)));
     }
     for (std::size_t i = 0; i < group.parameters.size(); ++i) {

@@ -291,7 +291,7 @@ TEST_F(KernelFile, BadFilesAreOneLine) {
        "'BLOCK_X'?"},
       {">= 32\"", ">= 32 +\"", "matmul.T1.json:13: expected a value, found the end in 'BLOCK_X * BLOCK_Y >= 32 +'"},
       {">= 32\"", ">= 99999\"", "no configuration is legal: the constraints leave no values for BLOCK_X, BLOCK_Y"},
-      {"<= 32\"", "<= 32 / (WPT - 1)\"", "a division by zero in 'BLOCK_Y * WPT <= 32 / (WPT - 1)'"},
+      {"<= 32\"", "<= 32 / (WPT - 1)\"", "division by zero in 'BLOCK_Y * WPT <= 32 / (WPT - 1)'"},
       {"\"MATH\"", "\"MATHS\"", "expected ProblemSize or a parameter, found 'MATH'; did you mean 'MATHS'?"},
       {"\"KernelName\": \"matmul\"", "\"KernelName\": \"mm\"", "matmul.cl: expected a kernel 'mm', found no such name"},
       {"matmul.cl\"", "no.cl\"", "no.cl: expected a readable file: No such file or directory"},
@@ -301,7 +301,7 @@ TEST_F(KernelFile, BadFilesAreOneLine) {
       {"\"Size\": \"ProblemSize[0]", "\"Size\": \"ProblemSize[2]", "expected an index below 2, found 2"},
       {"\"Output\": 1", "\"Output\": 2", "expected 0, 1 or sum, found '2'"},
       {"\"Output\": 1", "\"Output\": 0",
-       "expected an output that is compared, which is an argument with AccessType WriteOnly or ReadWrite and without "
+       "expected an output to compare, which is an argument with AccessType WriteOnly or ReadWrite and without "
        "Output: 0, found none"},
       {"\"GridDivX\": [\"BLOCK_X\"]", "\"GridDivX\": [\"BLOCK_Z\"]",
        "expected ProblemSize or a parameter, found 'BLOCK_Z'"},
@@ -370,7 +370,7 @@ TEST_F(KernelFile, AParameterThatNothingUsesIsASlip) {
   write_file(folder_.path(), "matmul.T1.json", text);
   const Ran ran = tune(space, {"--kernel-file", example("matmul.cl")});
   EXPECT_EQ(ran.code, 1);
-  EXPECT_THAT(ran.err, HasSubstr("matmul.cl, in a size or in an option, found 'UNROLLED' nowhere"));
+  EXPECT_THAT(ran.err, HasSubstr("matmul.cl, in a size or in an option, found 'UNROLLED' in none of them"));
 }
 
 }  // namespace

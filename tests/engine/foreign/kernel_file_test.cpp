@@ -131,7 +131,7 @@ TEST_F(KernelFileArguments, LocalMemoryVectorsAndStructs) {
   EXPECT_THAT(code.launch->scalars[3].bytes, ElementsAre(0, 0x3c, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
   EXPECT_THAT(code.source.text, HasSubstr("l = local, 264 bytes, v = 1,2, same = 7, s = {1 2 0}"));
   EXPECT_THAT(fault("    - {Name: l, Type: float, MemoryType: Local, Size: 1}\n", "CUDA"),
-              HasSubstr("Local is OpenCL's"));
+              HasSubstr("Local exists only in OpenCL"));
   EXPECT_THAT(fault("    - {Name: v, Type: int2, MemoryType: Scalar, FillValue: [1, 2, 3]}\n"),
               HasSubstr("expected 2 values of the type int2, found 3 values"));
 }
@@ -179,7 +179,7 @@ TEST_F(KernelFileArguments, SizesMayDependOnParameters) {
   EXPECT_EQ(elements("100 if bx == 48 else bx"), 64);
   EXPECT_EQ(elements("100 / bx"), 4) << "rounded up";
   EXPECT_EQ(elements("max(bx)"), 64) << "of all values";
-  EXPECT_THAT(fault("    - {Name: x, Type: float, Size: bx - 32}\n"), HasSubstr("expected a size of an array of 1"));
+  EXPECT_THAT(fault("    - {Name: x, Type: float, Size: bx - 32}\n"), HasSubstr("expected an array size from 1"));
   EXPECT_THAT(fault("    - {Name: x, Type: float, Size: by}\n"), HasSubstr("found 'by'"));
 }
 
@@ -211,7 +211,7 @@ TEST_F(KernelFileArguments, TemplatesAndConstantVariablesOfCuda) {
   EXPECT_EQ(code.launch->symbols[0].buffer, 1u);
   EXPECT_EQ(code.launch->symbols[0].name, "c");
   EXPECT_EQ(code.launch->scalars[0].position, 1u) << "a symbol is no parameter";
-  EXPECT_THAT(fault(arguments), HasSubstr("Symbol is CUDA's"));
+  EXPECT_THAT(fault(arguments), HasSubstr("Symbol exists only in CUDA"));
   EXPECT_THAT(fault("", "OpenCL", "k<1>"), HasSubstr("only CUDA C++ has templates"));
 }
 
@@ -283,7 +283,7 @@ TEST_F(KernelFileArguments, ArraysOfRawFiles) {
   };
   const KernelFile made = with(x(3));
   EXPECT_EQ(measure::input_values(made.signature(), 1, 0, made.inputs())[1], 2.5);
-  EXPECT_THAT(fault(x(4)), HasSubstr("expected a file of 16 bytes, found 12"));
+  EXPECT_THAT(fault(x(4)), HasSubstr("expected a file of 16 bytes, not 12, found "));
 }
 
 // Keys that KTT's loader defines.
@@ -324,7 +324,7 @@ TEST_F(KernelFileCode, SaysWhatIsWrongWithSizes) {
   EXPECT_THAT(fault("  ProblemSize: [96]\n"), HasSubstr("expected LocalSize, found none"));
   EXPECT_THAT(fault("  LocalSize: {X: bx}\n"), HasSubstr("expected GlobalSize or ProblemSize, found neither"));
   EXPECT_THAT(fault("  LocalSize: {X: bx - 48}\n  ProblemSize: [96]\n"),
-              HasSubstr("expected a block size of 1 to 2^31, found 0"));
+              HasSubstr("expected a block size from 1 to 2^31, found 0"));
   EXPECT_THAT(fault("  LocalSize: {X: by}\n  ProblemSize: [96]\n"),
               HasSubstr("expected ProblemSize or a parameter, found 'by'"));
   EXPECT_THAT(fault("  LocalSize: {X: bx}\n  ProblemSize: [0]\n"), HasSubstr("expected a whole number above 0"));

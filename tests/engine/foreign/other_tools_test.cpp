@@ -96,7 +96,7 @@ TEST_F(KernelFileOfOthers, YamlHasNoUnknownKeys) {
   EXPECT_THAT(fault("", "AcessType: WriteOnly", ""), HasSubstr("'AcessType'; did you mean 'AccessType'?"));
   EXPECT_THAT(fault("", "AccessType: WriteOnly", "Refrence: {}\n"), HasSubstr("did you mean 'Reference'?"));
   EXPECT_THAT(fault("", "AccessType: WriteOnly", "", "[k, second]"),
-              HasSubstr("expected one kernel, because each of several has a space of its own"));
+              HasSubstr("expected one kernel, because each kernel has its own space"));
 }
 
 TEST_F(KernelFileOfOthers, GridsOfAbsurdSizeAreOneLine) {
@@ -119,7 +119,7 @@ TEST_F(KernelFileOfOthers, GridsOfAbsurdSizeAreOneLine) {
   EXPECT_EQ(
       fault("  ProblemSize: [9223372036854775807]\n  LocalSize: {X: bx}\n  GridDivX: [2 ** 31, 2 ** 31, 2 ** 31]\n"),
       "{ 1 }");
-  EXPECT_THAT(fault("  GlobalSize: {X: bx - 32}\n  LocalSize: {X: bx}\n"), HasSubstr("a global size of 1 to 2^31"));
+  EXPECT_THAT(fault("  GlobalSize: {X: bx - 32}\n  LocalSize: {X: bx}\n"), HasSubstr("a global size from 1 to 2^31"));
 }
 
 TEST_F(KernelFileOfOthers, ArraysOfGeneratorsAndOfStructs) {
@@ -230,7 +230,7 @@ TEST_F(KernelFileOfOthers, AnOutputThatDependsOnTheConfigurationNamesTheWayOut) 
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_THAT(error.what(),
-                AllOf(HasSubstr("expected an output that is compared"), HasSubstr("Output: sum compares its sum")));
+                AllOf(HasSubstr("expected an output to compare"), HasSubstr("Output: sum compares only its sum")));
   }
 }
 
