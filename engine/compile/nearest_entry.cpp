@@ -118,8 +118,8 @@ std::string Entries::nearest(const ir::Program& kernel) const {
   std::string why = join(best.reasons, "; ");
   if (why.empty())
     why = fmt::format(
-        "none of its times counts here: each was checked with a larger tolerance, stopped early, cannot be true, or is "
-        "of a schedule that is not legal for this kernel (deplo {})",
+        "none of its times is used: each was checked with a larger tolerance, was stopped early, cannot be true, or "
+        "belongs to a schedule that is not legal for this kernel (measured by deplo {})",
         best.entry->timed.revision);
   return fmt::format("the nearest entry is {}: {}", best.entry->timed.kernel.name, why);
 }

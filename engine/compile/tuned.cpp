@@ -80,7 +80,7 @@ std::string difference(std::string_view mine, std::string_view theirs) {
   for (; at < std::min(mine.size(), theirs.size()) && mine[at] == theirs[at]; ++at)
     if (mine[at] == '\n') begin = at + 1;
   const std::string_view ours = line(mine, begin), other = line(theirs, begin);
-  if (!is_fact(ours) && !is_fact(other)) return "with another text of the kernel";
+  if (!is_fact(ours) && !is_fact(other)) return "with different source code of the kernel";
   if (is_fact(ours) != is_fact(other))
     return fmt::format("{} '{}'", is_fact(ours) ? "without" : "with", is_fact(ours) ? ours : other);
   return fmt::format("with '{}', not '{}'", other, ours);
@@ -236,7 +236,7 @@ std::string TunedCache::stale(std::int64_t trial, const std::string& kernel, boo
       "stale: the trail of trial {} of {} now gives {}, because deplo or the target changed; run `deplo tune --store "
       "{}` "
       "to measure it again",
-      trial, kernel, compiles ? "another source than the measured one" : "no kernel", file_);
+      trial, kernel, compiles ? "a different source than the measured one" : "no kernel", file_);
 }
 
 std::optional<Schedule> TunedCache::transfer(const ir::Program& kernel, const measure::StoredSchedule& stored,
@@ -298,17 +298,18 @@ std::optional<Schedule> TunedCache::find_family(const ir::Program& kernel, std::
   if (!stored) return std::nullopt;
   const std::string row = fmt::format("the rule of the family {} (row {} of {})", stored->name, stored->id, file_);
   if (stored->pipeline != rules::version_of(rules::pipeline())) {
-    note = fmt::format("stale: {} is of other rules of schedules; run `deplo tune --shapes` again", row);
+    note = fmt::format("stale: {} was made with other scheduling rules; run `deplo tune --shapes` again", row);
     return std::nullopt;
   }
   try {
     const ir::Program theirs = parse_kernel(stored->kernel.text, {}, row);
     const ShapeForm of_family = shape_form(theirs);
     const DispatchRule rule = parse_rule(stored->rule, row);
-    if (of_family.mask != form.mask) throw Error(row + ": expected a kernel of the family's form, found another one");
+    if (of_family.mask != form.mask)
+      throw Error(row + ": expected a kernel of the family's form, found a kernel of a different form");
     const auto choice = dispatch(rule, form.numbers, of_family.numbers);
     if (!choice) {
-      note = fmt::format("the sizes are outside of the family {} of {}", stored->name, file_);
+      note = fmt::format("the sizes are outside the family {} of {}", stored->name, file_);
       return std::nullopt;
     }
     auto named = with_names_of(kernel, theirs);

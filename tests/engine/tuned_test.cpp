@@ -142,7 +142,7 @@ TEST_F(Tuned, AnotherSourceThanWasMeasuredIsStale) {
   add(ir::parse(difference), "this", std::string(32, '0'));
   const Schedule found = find(ir::parse(difference));
   EXPECT_EQ(found.origin, Origin::heuristic);
-  EXPECT_THAT(found.note, HasSubstr("stale: the trail of trial 1 of difference now gives another source"));
+  EXPECT_THAT(found.note, HasSubstr("stale: the trail of trial 1 of difference now gives a different source"));
   EXPECT_THAT(found.note, HasSubstr("deplo tune --store"));
   EXPECT_EQ(find(ir::parse(replaced(difference, "subtract", "add"))).origin, Origin::heuristic);
 }
@@ -226,7 +226,7 @@ TEST_F(RequireTuned, NamesTheNearestComputationWhereNoneIsTheSame) {
 TEST_F(RequireTuned, AStaleScheduleIsTheNearest) {
   add(ir::parse(difference), "this", std::string(32, '0'));
   EXPECT_THAT(missing({ir::parse(difference)}),
-              HasSubstr("difference: stale: the trail of trial 1 of difference now gives another source"));
+              HasSubstr("difference: stale: the trail of trial 1 of difference now gives a different source"));
 }
 
 TEST_F(RequireTuned, TimesOfALaxerCheckDoNotCount) {

@@ -234,8 +234,8 @@ TEST_F(KernelFileRun, FollowsStoresAndPacks) {
   change("twice.cl", "z[i] += 1", "z[i] = z[i] + 1");
   EXPECT_THAT(deplo("compile", {"--tuned", pack}).out,
               AllOf(HasSubstr("// configuration: default, by "),
-                    HasSubstr("; it was tuned with another text of the kernel\n")));
-  EXPECT_THAT(fault("run", {"--tuned", pack, "--require-tuned"}), HasSubstr("another text of the kernel"));
+                    HasSubstr("; it was tuned with different source code of the kernel\n")));
+  EXPECT_THAT(fault("run", {"--tuned", pack, "--require-tuned"}), HasSubstr("different source code of the kernel"));
   write("twice.cl", opencl);
   change("twice.yaml", "FillValue: 2.0", "FillValue: 2.5 - 0.5 + 0");
   EXPECT_EQ(deplo("compile", {"--tuned", pack, "--require-tuned"}).code, 0) << "the same value";

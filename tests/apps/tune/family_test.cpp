@@ -72,7 +72,7 @@ TEST_F(TuneFamily, KeepsFewSchedulesAndEveryCommandFollowsTheRule) {
   EXPECT_EQ(bench({"-k", "softmax", "-s", "N=12", "-s", "M=17"})["schedule"], "heuristic");
   const Ran outside = run_program({"deplo", "bench", "-k", "softmax", "-s", "N=12", "-s", "M=17", "--device",
                                    "interpreter", "--tuned", store(), "--time", "0"});
-  EXPECT_THAT(outside.out, HasSubstr("the sizes are outside of the family softmax.N12"));
+  EXPECT_THAT(outside.out, HasSubstr("the sizes are outside the family softmax.N12"));
   EXPECT_EQ(bench({"-k", "softmax", "-s", "N=13", "-s", "M=8"})["schedule"], "heuristic");
   const Ran run = run_program({"deplo", "run", "-c", "F.softmax(torch.randn(M, 12), dim=-1)", "-s", "M=5", "--device",
                                "interpreter", "--tuned", store()});
