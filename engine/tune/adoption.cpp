@@ -44,7 +44,7 @@ Schedule Adoption::decide(const ir::Program& kernel, const Schedule& foreign) {
   const Schedule theirs = heuristic_schedule(foreign.loop, options_.target);  // with the measured kernel's names
   if (theirs.compiled.digest == foreign.compiled.digest) {
     Schedule same = foreign;
-    same.note = fmt::format("measured on {}; it is the heuristic's", foreign.device);
+    same.note = fmt::format("measured on {}; it is the same as the heuristic's", foreign.device);
     return same;
   }
   const KernelCase one{.name = kernel.name, .place = "", .loop = foreign.loop};
@@ -110,7 +110,7 @@ Schedule Adoption::choose(const ir::Program& kernel, const Schedule& foreign, co
   Schedule schedule = own.find(kernel);
   const bool kept = schedule.compiled.digest == foreign.compiled.digest;
   const std::string other =
-      times.heuristic.digest == schedule.compiled.digest ? "the heuristic's" : "another of this device";
+      times.heuristic.digest == schedule.compiled.digest ? "the heuristic's" : "another schedule of this device";
   schedule.note = fmt::format("measured on {} ({} µs): {} here, the heuristic's {}; kept {} (remembered in {})",
                               foreign.device, significant(foreign.measured_us), time_text(times.foreign),
                               time_text(times.heuristic), kept ? "it" : other, store_);

@@ -28,8 +28,9 @@ BitsFilter::BitsFilter(BitsWish wish, ir::Program loop, std::uint64_t seed, meas
   CHECK(wanted.has_value());
   wanted_ = fingerprint_of(wanted->code.kernel);
   if (!wanted_->is_known())
-    throw Error(fmt::format("--same-bits-as {}: expected a schedule whose order is known, found one of {}: {}",
-                            wish_.same_as, loop_.name, wanted_->unknown));
+    throw Error(
+        fmt::format("--same-bits-as {}: expected a schedule whose order of additions is known, found one of {}: {}",
+                    wish_.same_as, loop_.name, wanted_->unknown));
 }
 
 ir::Fingerprint BitsFilter::fingerprint_of(const ir::Program& kernel) const {

@@ -59,8 +59,8 @@ void check_runs(const KernelCase& kernel, measure::worker::Runner& runner, const
     if (const std::string why = runner.why_no_energy(); !why.empty())
       throw Error(fmt::format("{}: the objective energy: {}", kernel.place, why), Exit::environment);
   if (kernel.opaque && !wish.is_any())
-    throw Error(fmt::format("{}: expected a kernel of Loop IR, whose order of sums is known, found{}", kernel.loop.name,
-                            describe(wish)));
+    throw Error(fmt::format("{}: expected a kernel of Loop IR, whose order of additions is known, found{}",
+                            kernel.loop.name, describe(wish)));
 }
 
 void check_any_runs(const std::vector<KernelCase>& kernels, measure::worker::Runner& runner, const BitsWish& wish,

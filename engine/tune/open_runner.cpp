@@ -30,8 +30,8 @@ std::unique_ptr<measure::worker::Runner> open_runner(const std::string& device, 
                                                      std::function<void(const std::string&)> warn) {
   if (!measure::has_times(device))
     throw Error(
-        fmt::format("{}: the PTX machine executes kernels and has no times: `deplo run` takes it, and what measures "
-                    "needs cuda, opencl or interpreter",
+        fmt::format("{}: the PTX machine executes kernels without times: use it with `deplo run`; commands that "
+                    "measure need cuda, opencl or interpreter",
                     device));
   if (in_process) return std::make_unique<measure::worker::LocalRunner>(measure::open_device(device));
   auto runner = std::make_unique<measure::worker::WorkerRunner>(

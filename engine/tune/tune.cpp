@@ -338,7 +338,7 @@ std::string_view stop_text(std::string_view stop) {
   using search::Stop;
   if (stop == name(Stop::exhausted)) return "every schedule tried";
   if (stop == name(Stop::ended)) return "the strategy ended";
-  if (stop == name(Stop::trials)) return "all trials made";
+  if (stop == name(Stop::trials)) return "trial limit reached";
   if (stop == name(Stop::seconds)) return "time is up";
   if (stop == name(Stop::patience)) return "no improvement";
   if (stop == name(Stop::goal)) return "goal reached";

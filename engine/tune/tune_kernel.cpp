@@ -189,10 +189,10 @@ class KernelTuner {
   bool warm_up_by_others(search::Searcher& searcher) {
     const std::vector<search::SourceTask> sources{searcher.learns() ? ask_others() : search::SourceTask()};
     const bool learns = objectives_.empty() && !sources[0].empty() && searcher.warm_start(sources);
-    narrator_.progress.line(fmt::format(
-        "{}  warm start: {} has no trials of it; {}", narrator_.label, session_.warm_start,
-        learns ? fmt::format("trees that learned from its other kernels estimate {} schedules", sources[0].size())
-               : "cold start"));
+    narrator_.progress.line(
+        fmt::format("{}  warm start: {} has no trials of this kernel; {}", narrator_.label, session_.warm_start,
+                    learns ? fmt::format("trees trained on its other kernels estimate {} schedules", sources[0].size())
+                           : "cold start"));
     return learns;
   }
 

@@ -91,10 +91,10 @@ TEST(BitsFilter, NeedsAScheduleWhoseOrderIsKnown) {
       filter({.same_as = "heuristic"}, drawn);
       ADD_FAILURE() << "expected an error";
     } catch (const Error& error) {
-      EXPECT_STREQ(
-          error.what(),
-          "--same-bits-as heuristic: expected a schedule whose order is known, found one of matmul: its blocks "
-          "add to c in any order");
+      EXPECT_STREQ(error.what(),
+                   "--same-bits-as heuristic: expected a schedule whose order of additions is known, found one of "
+                   "matmul: its blocks "
+                   "add to c in any order");
     }
     return;
   }

@@ -143,7 +143,7 @@ TEST_F(PackRun, RequiresASchedulePerKernelBeforeItTimesAny) {
   const Json untuned = Json::parse(deplo({"run", "-c", packed, "--device", "interpreter", "--json"}).out)["kernels"][0];
   const Json same = kernel(write(from_elsewhere(untuned["trail"])), {"--require-tuned"});
   EXPECT_EQ(same["schedule"], "foreign");
-  EXPECT_EQ(same["note"], "measured on elsewhere; it is the heuristic's");
+  EXPECT_EQ(same["note"], "measured on elsewhere; it is the same as the heuristic's");
   EXPECT_FALSE(std::filesystem::exists(file("cache/deplo/tuned.db")));
 }
 

@@ -100,7 +100,7 @@ TEST_F(OwnStrategy, SaysWhyEachSearchEnded) {
        "the strategy failed"},
       {{"--search", "exhaustive", "--trials", "100000", "--patience", "100000"}, ": every schedule tried", "exhausted"},
       {{"--search", "heuristic"}, ": the strategy ended", "ended"},
-      {{"--search", "random", "--trials", "3"}, ": all trials made", "trials"},
+      {{"--search", "random", "--trials", "3"}, ": trial limit reached", "trials"},
       {{"--search", "random", "--trials", "100", "--patience", "1"}, ": no improvement", "patience"},
       {{"--search", "random", "--trials", "100", "--goal", "100", "--config", many}, ": goal reached", "goal"},
       {{"--search", "random", "--time", "0"}, ": time is up", "seconds"},

@@ -116,7 +116,8 @@ TEST_F(Priors, TuneBeginsWithItWhereNothingWarmerIsKnown) {
   };
   EXPECT_THAT(tune({}), HasSubstr("analytic prior: "));
   EXPECT_THAT(tune({"--search", "random"}), HasSubstr("analytic prior: random does not learn"));
-  EXPECT_THAT(tune({"--warm-start", path(), "--search", "random"}), HasSubstr("has no trials of it; cold start"));
+  EXPECT_THAT(tune({"--warm-start", path(), "--search", "random"}),
+              HasSubstr("has no trials of this kernel; cold start"));
   measure::sqlite::Database store(folder_.file("t.db"));
   measure::sqlite::Statement config(store, "SELECT config FROM run");
   ASSERT_TRUE(config.step());
@@ -143,7 +144,7 @@ TEST_F(Priors, TuneLearnsFromTheOtherKernelsOfAStore) {
   const Ran ran =
       run_program({"deplo-tune", "--config", file, "--store", folder_.file("t.db"), "--warm-start", path()});
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.err, HasSubstr("has no trials of it; trees that learned from its other kernels"));
+  EXPECT_THAT(ran.err, HasSubstr("has no trials of this kernel; trees trained on its other kernels"));
 }
 
 /// Returns a kernel whose times are the first number of each point, which the analytic model does not know.
