@@ -55,7 +55,7 @@ void check_outputs(const ir::Program& program, const std::string& file) {
     outputs = true;
     if (!written.contains(buffer.name))
       throw Error(
-          fmt::format("{}: expected a kernel that writes its outputs, found none that writes '{}'", file, buffer.name));
+          fmt::format("{}: expected a kernel that writes all its outputs, found no write to '{}'", file, buffer.name));
   }
   if (!outputs) throw Error(file + ": expected at least one output, found none");
 }
@@ -63,7 +63,8 @@ void check_outputs(const ir::Program& program, const std::string& file) {
 void check_names(const ir::Program& program, const std::string& file) {
   const auto check = [&](const std::string& name) {
     if (ir::is_reserved(name))
-      throw Error(fmt::format("{}: expected a name that OpenCL C and CUDA C++ leave free, found '{}'", file, name));
+      throw Error(
+          fmt::format("{}: expected a name that is not reserved in OpenCL C or CUDA C++, found '{}'", file, name));
   };
   ir::for_each_new_name(program, check, check);
 }
@@ -78,7 +79,7 @@ void check_size(const ir::Program& program, std::string_view place) {
     bytes += elements * static_cast<double>(ir::bytes(buffer.dtype));
   }
   if (bytes > most_bytes)
-    throw Error(fmt::format("{}: expected buffers of at most {:g} GB in all, found {:g} GB", place, most_bytes / 1e9,
+    throw Error(fmt::format("{}: expected buffers of at most {:g} GB in total, found {:g} GB", place, most_bytes / 1e9,
                             bytes / 1e9));
 }
 

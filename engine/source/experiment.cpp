@@ -85,7 +85,7 @@ Config entries_of(const Config& kernels, const std::filesystem::path& folder) {
   if (!beside && !std::filesystem::exists(find_data(file), error))
     kernels.expected("a list of kernels, or the file of another experiment");
   Config list = Config::load(beside ? folder / file : find_data(file)).at("kernels");
-  if (list.is_text()) list.expected("a list of kernels, which another experiment can take");
+  if (list.is_text()) list.expected("a list of kernels, because another experiment refers to it");
   return list;
 }
 

@@ -51,7 +51,8 @@ constexpr std::size_t max_held_out = 6;
 void read_family(const Config& config, Entry& entry) {
   const auto shapes = config.find("shapes");
   const auto held_out = config.find("held_out");
-  if (!shapes && held_out) throw Error(held_out->place() + ": expected held_out next to shapes, found it alone");
+  if (!shapes && held_out)
+    throw Error(held_out->place() + ": expected held_out together with shapes, found held_out alone");
   if (!shapes) return;
   entry.shapes = read_shapes(*shapes);
   constexpr std::uint64_t seed = 0;  // makes every run hold out the same shapes
@@ -241,7 +242,7 @@ void add_family(Experiment& experiment, const Entry& entry, Inputs& inputs, cons
   for (const auto* shapes : {&entry.shapes, &entry.held_out})
     for (const ir::Symbols& shape : *shapes) {
       if (shapes == &entry.held_out && std::ranges::count(entry.shapes, shape) > 0)
-        throw Error(fmt::format("{}: expected held_out shapes that are not among the others, found {}", entry.place,
+        throw Error(fmt::format("{}: expected held_out shapes that are not also in shapes, found {}", entry.place,
                                 print(shape)));
       FamilyCase::Member& member =
           family.members.emplace_back(FamilyCase::Member{shape, shapes == &entry.held_out, {}});

@@ -45,7 +45,7 @@ Result<rules::Fused> lower_by_trail(const ir::torch::Graph& graph, const Passes&
     // a lifted but unmerged matmul holds all its products; it is only for display
     if (passes.merge) check_size(kernel, "the graph");
     if (const std::string fault = ir::verify(kernel); !fault.empty())
-      throw Error(fmt::format("the graph: expected kernels that verify, found in {}: {}", kernel.name, fault));
+      throw Error(fmt::format("the graph: expected well-formed kernels, found in {}: {}", kernel.name, fault));
   }
   return fused;
 }

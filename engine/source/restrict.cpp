@@ -36,9 +36,9 @@ void check_knob(const std::string& knob, std::string_view place) {
   const std::size_t dot = knob.find('.');
   const std::size_t star = knob.find('*');
   if (knob.empty() || dot + 1 == knob.size() || (star != std::string::npos && star + 1 < knob.size()))
-    throw Error(
-        fmt::format("{}: expected a knob (RULE.NAME), or the beginning of one and *, such as mark_unroll.*, found '{}'",
-                    place, knob));
+    throw Error(fmt::format(
+        "{}: expected a knob (RULE.NAME), or the beginning of a knob followed by *, such as mark_unroll.*, found '{}'",
+        place, knob));
   if (dot == std::string::npos) return;
   std::vector<std::string> names;
   for (const rules::Rule* rule : rules::pipeline()) names.emplace_back(rule->name);
@@ -105,7 +105,8 @@ Restriction parse_restriction(const std::string& text, std::string_view place) {
   check_knob(restriction.knob, place);
   for (std::size_t start = equals + 1; start <= text.size();) {
     const std::size_t end = std::min(text.find(',', start), text.size());
-    if (end == start) throw Error(fmt::format("{}: expected a value at each comma, found none in '{}'", place, text));
+    if (end == start)
+      throw Error(fmt::format("{}: expected a value after = and after each comma, found none in '{}'", place, text));
     restriction.values.push_back(parse_value(text.substr(start, end - start)));
     start = end + 1;
   }

@@ -72,8 +72,8 @@ class SizeReader {
     const std::int64_t first = size(part.substr(0, dots), part);
     const std::int64_t last = size(part.substr(dots + 2, colon - dots - 2), part);
     if (last < first)
-      throw Error(
-          fmt::format("{}: expected a range of {} that ends after its beginning, found '{}'", place_, name_, part));
+      throw Error(fmt::format("{}: expected a range of {} that does not end before its beginning, found '{}'", place_,
+                              name_, part));
     const std::string_view step = colon < part.size() ? part.substr(colon + 1) : "1";
     const bool powers = step == "pow2";
     const std::int64_t by = powers ? 0 : size(step, part);

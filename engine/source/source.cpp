@@ -93,7 +93,8 @@ ir::Program read_kernel(const Source& source) {
       source.options.allow_tf32.value_or(false) && !ir::mma::find_products(loop, ir::mma::Operands::tf32).empty();
   if (dtype == ir::DType::f32) return loop;
   if (const std::string fault = ir::verify(loop); !fault.empty())
-    throw Error(fmt::format("{}: expected a kernel that can be of {}, found: {}", kernel.place, name(dtype), fault));
+    throw Error(
+        fmt::format("{}: expected a kernel that can have buffers of {}, found: {}", kernel.place, name(dtype), fault));
   return loop;
 }
 

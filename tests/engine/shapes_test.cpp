@@ -48,7 +48,7 @@ TEST(Shapes, SayInOneLineWhatIsWrong) {
   EXPECT_THAT(shapes_refusal("M="),
               HasSubstr("expected sizes such as 8, 1..64:8 or 1..4096:pow2 from 1 to 2147483648 for M"));
   EXPECT_THAT(shapes_refusal("M=0"), HasSubstr("found '0'"));
-  EXPECT_THAT(shapes_refusal("M=4..2"), HasSubstr("a range of M that ends after its beginning"));
+  EXPECT_THAT(shapes_refusal("M=4..2"), HasSubstr("a range of M that does not end before its beginning"));
   EXPECT_THAT(shapes_refusal("M=1..8:pow3"), HasSubstr("found '1..8:pow3'"));
   EXPECT_THAT(shapes_refusal("M=1..8:0"), HasSubstr("found '1..8:0'"));
   EXPECT_THAT(shapes_refusal("M=1 M=2"), HasSubstr("each name once, found M twice"));
@@ -143,11 +143,11 @@ TEST(Shapes, OfAnExperimentSayInOneLineWhatIsWrong) {
               HasSubstr("expected M either in symbols or in shapes"));
   EXPECT_THAT(experiment_refusal("kernel: gelu, shapes: 'M=2,3'"), HasSubstr("N"));
   EXPECT_THAT(experiment_refusal("kernel: gelu, symbols: {M: 2, N: 4}, held_out: 2"),
-              HasSubstr("expected held_out next to shapes"));
+              HasSubstr("expected held_out together with shapes"));
   EXPECT_THAT(experiment_refusal("kernel: gelu, shapes: ['M=2 N=4', 'M=2']"),
               HasSubstr("expected the same names in all shapes"));
   EXPECT_THAT(experiment_refusal("kernel: gelu, shapes: 'M=2,3 N=4', held_out: 'M=2 N=4'"),
-              HasSubstr("held_out shapes that are not among the others, found M=2 N=4"));
+              HasSubstr("held_out shapes that are not also in shapes, found M=2 N=4"));
   EXPECT_THAT(experiment_refusal("expression: 'torch.randn(4).exp()', name: e, shapes: 'M=2,3'"),
               HasSubstr("expected an expression that uses M"));
   EXPECT_THAT(experiment_refusal("model: tinyllama-1.1b, seq: 4, shapes: 'M=2,3'"), HasSubstr("shapes"));

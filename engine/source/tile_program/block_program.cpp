@@ -92,8 +92,8 @@ BlockProgram::BlockProgram(TileLaunch launch, Target target)
 void BlockProgram::check_tunable() const {
   if (std::ranges::find(heuristic_.written, true) == heuristic_.written.end())
     throw Error(
-        fmt::format("{}: entry {}: expected a tile program that writes an array, whose values tell whether a "
-                    "schedule is right, found none",
+        fmt::format("{}: entry {}: expected a tile program that writes an array, so that schedules can be "
+                    "checked, found none",
                     launch_.program.where, launch_.entry));
 }
 

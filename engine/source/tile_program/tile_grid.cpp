@@ -78,7 +78,7 @@ class GridReader {
     std::vector<std::string> known = {"cdiv", "min"};
     for (const auto& [array, shape] : names_.shapes) known.push_back(array);
     for (const auto& [argument, value] : names_.numbers) known.push_back(argument);
-    fail("an array, an integer argument with a name, cdiv or min", "'" + name + "'" + did_you_mean(name, known));
+    fail("an array, a named integer argument, cdiv or min", "'" + name + "'" + did_you_mean(name, known));
   }
 
   std::int64_t extent(const std::string& name, const ir::tile_program::Extents& shape) {
@@ -109,7 +109,7 @@ class GridReader {
 
   template <class Read>
   std::int64_t nested(Read read) {
-    if (++depth_ > most_depth) fail(fmt::format("at most {} parentheses and signs in each other", most_depth), "more");
+    if (++depth_ > most_depth) fail(fmt::format("at most {} nested parentheses and signs", most_depth), "more");
     const std::int64_t value = read();
     --depth_;
     return value;
@@ -126,7 +126,7 @@ class GridReader {
       overflow = a == INT64_MIN && b == -1;
       if (!overflow) result = floor_quotient(a, b);
     }
-    if (overflow) fail(formula, "numbers beyond 64 bits");
+    if (overflow) fail(formula, "a number that does not fit in 64 bits");
     return result;
   }
 

@@ -30,7 +30,7 @@ namespace tiles = ir::tile_program;
 using ir::DType;
 
 constexpr const char* argument_forms =
-    "an array such as A=f16[100,64], its file such as A=a.npy, or a number such as n=64";
+    "an array such as A=f16[100,64], an array from a file such as A=a.npy, or a number such as n=64";
 
 /// Reads whole numbers separated by commas; nullopt if the text is anything else.
 std::optional<tiles::Extents> read_numbers(std::string_view text) {
@@ -118,11 +118,11 @@ class Reader {
     }
     TileLaunch::Array array;
     array.name = name_of(text);
-    if (!is_name(array.name)) fail("letters, digits and _ before =, a name that OpenCL C and CUDA C++ leave free");
+    if (!is_name(array.name)) fail("a name of letters, digits and _ before =, not reserved in OpenCL C or CUDA C++");
     if (file) {
       const measure::NpyHeader header = measure::read_npy_header(value);
       const std::optional<DType> element = ir::numpy_dtype(header.type);
-      if (!element) fail("a file of real or whole numbers or of bool, of at most 64 bits each");
+      if (!element) fail("a file of real numbers, whole numbers or bool, each of at most 64 bits");
       array.element = *element;
       array.shape = header.shape;
       array.file = value;
@@ -135,7 +135,7 @@ class Reader {
       array.element = *element;
       array.shape = *shape;
     }
-    if (!is_sound(array.shape)) fail("an array of one to 16 dimensions, at least 1 each, and at most 2^36 elements");
+    if (!is_sound(array.shape)) fail("an array with one to 16 dimensions, each at least 1, and at most 2^36 elements");
     return array;
   }
 
@@ -198,7 +198,7 @@ class Reader {
                fmt::format("an array of {} ({})", ir::tile_name(array.element),
                            array.file.empty() ? array.name : array.file));
     if (std::ranges::find(launch_.arrays, array.name, &TileLaunch::Array::name) != launch_.arrays.end())
-      mismatch("an array with a name of its own", "'" + array.name + "' again");
+      mismatch("a different name for each array", "'" + array.name + "' again");
     launch_.arguments.emplace_back(tiles::ArrayArgument{launch_.arrays.size()});
     if (expand) {
       for (const std::int64_t extent : array.shape) add_number(extent);
@@ -265,8 +265,8 @@ std::string tensor_of(const TileLaunch& launch, std::size_t array, const ir::Mod
   for (const std::string& output : module.outputs)
     if (output != name && array_of(launch, output) == array)
       throw Error(
-          fmt::format("expected arrays that are read or written, found {}, which is both: its cubin would "
-                      "change its own inputs",
+          fmt::format("expected arrays that are either read or written, found {}, which is both: its cubin "
+                      "would change its own inputs",
                       name));
   return name;
 }
@@ -367,7 +367,7 @@ std::size_t array_of(const TileLaunch& launch, std::string tensor) {
 }
 
 measure::TileCall tile_call(const TileLaunch& launch, const ir::Module& module) {
-  if (launch.bytecode.empty()) return {.problem = "expected bytecode, which alone it reads, found a text"};
+  if (launch.bytecode.empty()) return {.problem = "expected bytecode, the only form that it reads, found a text"};
   measure::TileCall call{.bytecode = launch.bytecode, .entry = launch.entry, .grid = launch.grid};
   const tiles::Entry& entry = find_entry(launch.program, launch.entry);
   try {
@@ -386,7 +386,7 @@ measure::TileCall tile_call(const TileLaunch& launch, const ir::Module& module) 
 
 measure::TileCall kernel_tile_call(const TileLaunch& launch, const ir::Module& module) {
   if (module.kernels.size() == 1) return tile_call(launch, module);
-  return {.problem = fmt::format("one kernel of it is {} of ours: `deplo run --whole` compares them",
+  return {.problem = fmt::format("its kernel corresponds to {} of deplo: `deplo run --whole` compares them",
                                  counted(std::ssize(module.kernels), "kernel"))};
 }
 

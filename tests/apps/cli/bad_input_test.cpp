@@ -140,11 +140,12 @@ TEST_F(BadInput, Kernels) {
     expect_tune(fmt::format("device: interpreter\nkernels:\n  - {{kernel: mine.loop, symbols: {{N: {}}}}}\n", size),
                 code, message);
   };
-  expect_kernel(head, 1, "mine.loop: expected a kernel that writes its outputs, found none that writes 'y'");
+  expect_kernel(head, 1, "mine.loop: expected a kernel that writes all its outputs, found no write to 'y'");
   const std::string loop = "for a0 in 0..N: # free\n  in0 = load x[a0]\n";
-  expect_kernel(head + loop, 1, "found none that writes 'y'");
+  expect_kernel(head + loop, 1, "found no write to 'y'");
   expect_kernel("=== loop: mine ===\nsymbols N\ninput x: f32[N]\n" + loop, 1, "expected at least one output");
-  expect_kernel(head + loop + "  float = exp(in0)\n  y[a0] = float\n", 1, "leave free, found 'float'");
+  expect_kernel(head + loop + "  float = exp(in0)\n  y[a0] = float\n", 1,
+                "reserved in OpenCL C or CUDA C++, found 'float'");
   expect_kernel(
       "=== loop: mine ===\nsymbols N\ninput x: f32[N, N]\noutput y: f32[N, N] strides=(1, 1)\n"
       "for a0 in 0..N: # free\n  for a1 in 0..N: # free\n    in0 = load x[a0, a1]\n    y[a0, a1] = in0\n",

@@ -226,8 +226,8 @@ TEST(Restrict, SpaceAndTuneTakeThem) {
   EXPECT_THAT(config.text(0), HasSubstr("--restrict vectorize.width=1,2"));
   for (const auto& [flag, text] :
        {std::pair{"mark_unroll.*", "--restrict: expected KNOB=VALUE,VALUE,…, found 'mark_unroll.*'"},
-        {"mark_unroll.a=", "expected a value at each comma"},
-        {"mark_unroll.a=1,,2", "expected a value at each comma"},
+        {"mark_unroll.a=", "expected a value after = and after each comma"},
+        {"mark_unroll.a=1,,2", "expected a value after = and after each comma"},
         {"mark.a=1", "--restrict: expected the name of a rule"}}) {
     const auto bad = ran(space, {"--restrict", flag});
     EXPECT_EQ(bad.code, 1);

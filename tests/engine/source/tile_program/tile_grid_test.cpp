@@ -47,7 +47,7 @@ TEST(TileGrid, RefusesInOneLine) {
   EXPECT_EQ(refusal("1, out[0] / 8"), blocks + "'out[0] / 8', which is 0");
   EXPECT_EQ(refusal("1 2"), blocks + "'1 2'");
   EXPECT_EQ(refusal("1,2,3,4"), blocks + "'1,2,3,4'");
-  EXPECT_THAT(refusal("b[0]"), HasSubstr("expected an array, an integer argument with a name, cdiv or min, found 'b'"));
+  EXPECT_THAT(refusal("b[0]"), HasSubstr("expected an array, a named integer argument, cdiv or min, found 'b'"));
   EXPECT_THAT(refusal("cdvi(n, 2)"), HasSubstr("found 'cdvi'; did you mean 'cdiv'?"));
   EXPECT_THAT(refusal("a"), HasSubstr("expected a[D], the extent of a dimension"));
   EXPECT_THAT(refusal("a[2]"), HasSubstr("expected a[D] with a D from 0 to 1, found 2"));
@@ -57,8 +57,8 @@ TEST(TileGrid, RefusesInOneLine) {
   EXPECT_THAT(refusal("n / zero"), HasSubstr("found a division by 0"));
   EXPECT_THAT(refusal("(n"), HasSubstr("expected )"));
   EXPECT_THAT(refusal("n *"), HasSubstr("expected a formula of whole numbers"));
-  EXPECT_THAT(refusal("9223372036854775807 + 1"), HasSubstr("found numbers beyond 64 bits"));
-  EXPECT_THAT(refusal(std::string(100000, '(')), HasSubstr("at most 64 parentheses and signs in each other"));
+  EXPECT_THAT(refusal("9223372036854775807 + 1"), HasSubstr("found a number that does not fit in 64 bits"));
+  EXPECT_THAT(refusal(std::string(100000, '(')), HasSubstr("at most 64 nested parentheses and signs"));
   EXPECT_THAT(refusal(std::string(100000, '-')), HasSubstr("at most 64"));
 }
 

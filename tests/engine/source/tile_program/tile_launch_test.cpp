@@ -45,13 +45,14 @@ TEST(TileCall, HasWhatTheEntryTakes) {
 TEST(TileCall, SaysWhyThereIsNone) {
   const std::string tile = DEPLO_SOURCE_DIR "/experiments/tile/";
   EXPECT_EQ(call_of({tile + "vector_add.tile", "", {"a=f32[128]", "b=f32[128]", "c=f32[128]"}, "1"}).problem,
-            "expected bytecode, which alone it reads, found a text");
+            "expected bytecode, the only form that it reads, found a text");
   // The launch pretends to have bytecode. It computes Y = alpha X + Y.
   TileLaunch saxpy =
       read_launch({tile + "saxpy.tile", "", {"X=f32[128,256]", "Y=f32[128,256]", "2", "128", "256"}, "1,1"});
   saxpy.bytecode = {0};
-  EXPECT_EQ(tile_call(saxpy, raise(saxpy)).problem,
-            "expected arrays that are read or written, found Y, which is both: its cubin would change its own inputs");
+  EXPECT_EQ(
+      tile_call(saxpy, raise(saxpy)).problem,
+      "expected arrays that are either read or written, found Y, which is both: its cubin would change its own inputs");
 }
 
 /// A source of the command line and an entry of an experiment: if the program is one kernel, this kernel has the call.
@@ -72,7 +73,8 @@ TEST(TileCall, IsThatOfAnOnlyKernel) {
            load_target("sm_90"));
   ASSERT_EQ(several.size(), 2U);
   for (const LoadedKernel& kernel : several)
-    EXPECT_EQ(kernel.tile.value().problem, "one kernel of it is 2 kernels of ours: `deplo run --whole` compares them");
+    EXPECT_EQ(kernel.tile.value().problem,
+              "its kernel corresponds to 2 kernels of deplo: `deplo run --whole` compares them");
 
   const Experiment experiment = parse_experiment(
       "kernels:\n  - {tile: softmax.tileirbc, arguments: [\"x=f32[7,32]\", \"y=f32[7,32]\"], grid: 7}\n"
