@@ -93,7 +93,7 @@ namespace kinds {
 
 extern constinit const SearcherKind cover{
     "cover",
-    "every value of every knob in few schedules: for finding faults",
+    "every value of every knob in few schedules, to find faults",
     {},
     [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
       return std::make_unique<Cover>(space, settings);

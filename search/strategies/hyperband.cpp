@@ -143,8 +143,8 @@ class Hyperband final : public Searcher {
 namespace kinds {
 
 extern constinit const SearcherKind hyperband{
-    "hyperband", "successive halving: little effort on many, all on the best", hyperband_parameters,
-    [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
+    "hyperband", "successive halving: little effort for many candidates, full effort for the best",
+    hyperband_parameters, [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
       return std::make_unique<Hyperband>(space, settings);
     }};
 

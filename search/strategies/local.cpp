@@ -63,7 +63,7 @@ class Local final : public Proposer {
 };
 
 constexpr std::array ils_parameters = {
-    integer("perturbation", "2", 1, 100, "2 3 4", "choices of the best optimum that a new start changes"),
+    integer("perturbation", "2", 1, 100, "2 3 4", "choices of the best optimum that each new start changes"),
 };
 
 }  // namespace
@@ -72,14 +72,14 @@ namespace kinds {
 
 extern constinit const SearcherKind local{
     "local",
-    "hill climbing from random starts: the strong simple baseline",
+    "hill climbing from random starts: a strong simple baseline",
     {},
     [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
       return std::make_unique<Local>(space, settings.seed(), 0);
     }};
 
 extern constinit const SearcherKind ils{
-    "ils", "iterated local search: hill climbing from changes of the best optimum", ils_parameters,
+    "ils", "iterated local search: hill climbing from changed copies of the best optimum", ils_parameters,
     [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
       return std::make_unique<Local>(space, settings.seed(),
                                      static_cast<std::size_t>(settings.integer("perturbation")));

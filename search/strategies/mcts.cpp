@@ -54,7 +54,7 @@ constexpr std::array mcts_parameters = {
     number("batch", "0.02", 0, 1, "0 0.02 0.04 0.08",
            "evaluations between two rankings, as a share of all before; 64 at most"),
     random_parameter,
-    integer("design", "6", 1, 1000, "1 4 6 8", "evaluations far from each other at the start"),
+    integer("design", "6", 1, 1000, "1 4 6 8", "first evaluations, chosen far apart from each other"),
     climb_parameter,
     word("backup", "max", "max mean", "share=0: value of a node: the fastest time below it, or the mean"),
     number("D", "0", 0, 1000, "0 0.01 0.1 1",

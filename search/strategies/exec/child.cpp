@@ -36,7 +36,7 @@ constexpr int end_milliseconds = 1000;  // how long a process may take to end
 using Clock = std::chrono::steady_clock;
 
 [[noreturn]] void throw_system_error(const char* what) {
-  throw StrategyFailed(fmt::format("no strategy: {}: {}", what, std::strerror(errno)), Exit::environment);
+  throw StrategyFailed(fmt::format("the strategy cannot run: {}: {}", what, std::strerror(errno)), Exit::environment);
 }
 
 struct Ends {
@@ -137,7 +137,7 @@ void Child::send(std::string_view line) {
   outgoing_ += line;
   outgoing_ += '\n';
   if (outgoing_.size() > max_queued_bytes)
-    fail(fmt::format("does not read its standard input: {} MiB wait for it", max_queued_bytes >> 20));
+    fail(fmt::format("does not read its standard input: {} MiB are waiting", max_queued_bytes >> 20));
   write_input();
 }
 
@@ -171,7 +171,7 @@ void Child::expect_silence() {
   read_output();
   read_errors();
   if (incoming_.empty()) return;
-  fail(fmt::format("wrote a line that nothing asked for: '{}'",
+  fail(fmt::format("wrote a line that was not requested: '{}'",
                    cut(printable(incoming_.substr(0, incoming_.find('\n'))), message_columns)));
 }
 

@@ -81,7 +81,7 @@ class Exec final : public Searcher {
       for (int repeats = 0; n > 0 && !finished_; ++repeats) {
         if (is_exhausted()) return {};
         if (repeats == max_repeats)
-          child_.fail(fmt::format("asked {} times in a row only for candidates that it knows", max_repeats));
+          child_.fail(fmt::format("asked {} times in a row only for candidates that it already knows", max_repeats));
         std::vector<Candidate> fresh = ask_once(n);
         if (!fresh.empty()) return fresh;
       }
@@ -332,8 +332,7 @@ class Exec final : public Searcher {
     const std::string line = child_.line(deadline_ - spent.count());
     Message message = Message::parse(line, nullptr, false);
     if (!message.is_object())
-      child_.fail(
-          fmt::format("wrote '{}' where a JSON object on one line was expected", cut(printable(line), shown_columns)));
+      child_.fail(fmt::format("wrote '{}' instead of a JSON object on one line", cut(printable(line), shown_columns)));
     return message;
   }
 
@@ -377,8 +376,8 @@ class Exec final : public Searcher {
 }  // namespace
 
 const SearcherKind& kind(std::string_view name) {
-  static constexpr SearcherKind program{"exec:CMD", "a program of yours, in any language (docs/protocol.md)",
-                                        parameters, nullptr, true};
+  static constexpr SearcherKind program{"exec:CMD", "your own program, in any language (docs/protocol.md)", parameters,
+                                        nullptr, true};
   if (name.size() == prefix.size()) throw Error("expected a command after exec:, found none");
   return program;
 }

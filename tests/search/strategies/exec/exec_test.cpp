@@ -207,7 +207,7 @@ TEST_F(Exec, ALineThatNothingAskedForIsAFault) {
   // The line is not an answer, whether it arrives before the next ask or after it.
   EXPECT_TRUE(searcher.ask(1).empty());
   EXPECT_THAT(searcher.fault(),
-              ::testing::AnyOf(HasSubstr("nothing asked for: '{}'"), HasSubstr("broke the protocol")));
+              ::testing::AnyOf(HasSubstr("was not requested: '{}'"), HasSubstr("broke the protocol")));
 }
 
 TEST_F(Exec, AProgramThatDoesNotReadIsEnded) {
@@ -227,7 +227,7 @@ TEST(ExecStart, SaysWhyItDoesNot) {
   };
   EXPECT_THAT(fault("no_such_program_of_mine"),
               HasSubstr("the strategy 'no_such_program_of_mine' ended with code 127"));
-  EXPECT_THAT(fault("echo hello"), HasSubstr("wrote 'hello' where a JSON object on one line was expected"));
+  EXPECT_THAT(fault("echo hello"), HasSubstr("wrote 'hello' instead of a JSON object on one line"));
   EXPECT_THAT(fault("echo '{\"type\":\"hello\",\"protocol\":99}'; cat"), HasSubstr("expected protocol 1, found 99"));
   EXPECT_THAT(fault("exit 3"), HasSubstr("ended with code 3"));
   EXPECT_THROW(make_searcher("exec:", space, {}), Error);
