@@ -51,8 +51,9 @@ std::uint16_t RecordsBuilder::option(std::size_t knob, const std::string& json) 
   Value value = records::value_of_json(json);
   if (seen_[knob].contains(value)) value = json;
   if (seen_[knob].contains(value))
-    throw Error(fmt::format("{}: expected values of '{}' of one type, found {} among others that look alike", place_,
-                            records_.knobs[knob].name, json.substr(0, 40)));
+    throw Error(
+        fmt::format("{}: expected values of '{}' of one type, found {} together with another value that looks the same",
+                    place_, records_.knobs[knob].name, json.substr(0, 40)));
   return add_option(knob, std::move(value), json);
 }
 

@@ -10,8 +10,8 @@ namespace deplo::search::records {
 BySpace::BySpace(const Source& source) : place_(source.place) {
   const auto& chosen = source.reading.objective;
   if (chosen && (chosen->name != "time" || chosen->higher_is_better.value_or(false)))
-    throw Error(fmt::format("{}: expected the objective 'time', which alone this format records, found '{}'", place_,
-                            chosen->name));
+    throw Error(fmt::format("{}: expected the objective 'time', the only one that this format records, found '{}'",
+                            place_, chosen->name));
 }
 
 SparseRecords& BySpace::of(const std::string& key, const std::string& kernel, const std::string& device,

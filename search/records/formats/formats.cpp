@@ -211,7 +211,7 @@ std::span<const RecordFormat> all_formats() {
        {"Provider", "Flops", "cta_m"},
        parse_cutlass},
       {"Helion log",
-       "autotune logs (CSV; NAME.meta.jsonl next to NAME.csv says the kernels)",
+       "autotune logs (CSV; NAME.meta.jsonl next to NAME.csv names the kernels)",
        Form::table,
        {"status", "perf_ms", "config"},
        {},
@@ -260,7 +260,7 @@ std::span<const RecordFormat> all_formats() {
        {"program_name", "program_annotation", "initial_execution_time"},
        parse_looperset},
       {"LOOPerSet object",
-       "the same in one object, by program",
+       "the same programs in one object, keyed by program name",
        Form::object,
        {},
        {"schedules_list"},
@@ -297,18 +297,19 @@ const RecordFormat* find_format(const Outline& outline) {
 
 std::string unknown_format(const Outline& outline) {
   if (std::ranges::find(outline.members, "ConfigurationSpace") != outline.members.end())
-    return "found a T1 definition, which has no results; `deplo db import --list-formats` says what is read";
+    return "found a T1 definition, which has no results; `deplo db import --list-formats` lists the supported formats";
   if (std::ranges::find(outline.inner, "block_sizes") != outline.inner.end())
-    return "found configurations of Helion without times; `deplo db import --list-formats` says what is read";
+    return "found configurations of Helion without times; `deplo db import --list-formats` lists the supported formats";
   if (is_choice_of_triton(outline.members) || is_choice_of_triton(outline.inner))
     return "found chosen configurations of Triton without times, such as vLLM's and SGLang's; `deplo db import "
-           "--list-formats` says what is read";
+           "--list-formats` lists the supported formats";
   const std::string found = outline.form == Form::array ? "a JSON array"
                             : outline.form == Form::xml
                                 ? fmt::format("XML with the element {}", quoted(outline.members))
                             : outline.members.empty() ? "JSON without members"
                                                       : fmt::format("JSON with {}", quoted(outline.members));
-  return fmt::format("found {}{}; `deplo db import --list-formats` says what is read", found, resemblance(outline));
+  return fmt::format("found {}{}; `deplo db import --list-formats` lists the supported formats", found,
+                     resemblance(outline));
 }
 
 std::string resemblance_of_table(const std::vector<std::string>& heads) {

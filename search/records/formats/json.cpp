@@ -159,7 +159,7 @@ class JsonReader {
   void choose_objective(const std::vector<std::string>& names) {
     if (!reading_.objective && names.size() != 1)
       throw Error(
-          fmt::format("{}: expected one objective, found {}; choose one by --objective", place_, list_names(names)));
+          fmt::format("{}: expected one objective, found {}; choose one with --objective", place_, list_names(names)));
     Objective& objective = builder_.objective();
     objective.name = reading_.objective ? reading_.objective->name : names[0];
     if (is_cache_ && is_parameter(objective.name))
@@ -170,7 +170,7 @@ class JsonReader {
     if (!higher) higher = known_direction(objective.name);
     if (!higher)
       throw Error(
-          fmt::format("{}: expected to know whether a higher '{}' is better; say --objective '{}:max' or ':min'",
+          fmt::format("{}: expected to know whether a higher '{}' is better; use --objective '{}:max' or ':min'",
                       place_, objective.name, objective.name));
     objective.higher_is_better = *higher;
   }
@@ -202,7 +202,7 @@ class JsonReader {
     for (const std::string& name : others_) others += fmt::format("{}'{}'", others.empty() ? "" : ", ", name);
     return Error(fmt::format("{}: expected the objective '{}' in the configurations, found none{}", place_,
                              builder_.objective().name,
-                             others.empty() ? "" : fmt::format("; they have {}: choose one by --objective", others)));
+                             others.empty() ? "" : fmt::format("; they have {}: choose one with --objective", others)));
   }
   // Reads the value of the objective. The result is in µs if the objective is a duration.
   Outcome outcome_of(const Json& value, double to_us) {

@@ -99,11 +99,12 @@ std::string time_without_unit(const std::vector<std::string>& heads) {
 NotRecorded no_times(const std::string& place, const std::vector<std::string>& heads) {
   const std::string resembles = records::resemblance_of_table(heads), time = time_without_unit(heads);
   if (resembles.empty() && !time.empty())
-    return {place, fmt::format("expected a column of times with its unit, such as 'time (ms)', found '{}'; --time '{}' "
-                               "--unit s|ms|us|ns of `deplo db import` says it, or --objective names another result",
-                               time, time)};
-  return {place, fmt::format("expected a column of times, such as 'time (ms)', found none{}; --time or --objective "
-                             "names it",
+    return {place,
+            fmt::format("expected a column of times with its unit, such as 'time (ms)', found '{}'; use --time '{}' "
+                        "--unit s|ms|us|ns of `deplo db import`, or name another result with --objective",
+                        time, time)};
+  return {place, fmt::format("expected a column of times, such as 'time (ms)', found none{}; name the column with "
+                             "--time or --objective",
                              resembles)};
 }
 
@@ -210,7 +211,7 @@ class TableReader {
     const bool duration = !higher.value_or(false) && (!unit.empty() || choice.name == "time");
     if (!higher && !duration)
       throw Error(
-          fmt::format("{}: expected to know whether a higher '{}' is better; say --objective '{}:max' or ':min'",
+          fmt::format("{}: expected to know whether a higher '{}' is better; use --objective '{}:max' or ':min'",
                       place_, choice.name, choice.name));
     return {choice.name, "", higher.value_or(false), duration};
   }
@@ -254,8 +255,8 @@ class TableReader {
     for (std::size_t k = 0; k < left.size(); ++k)
       if (left[k]) others.push_back(records.knobs[k].name);
     throw Error(fmt::format(
-        "{}: expected parameters, found columns that look like results: {}; name the parameters by --parameters {} or "
-        "in a T1 file next to it, or leave columns out by --ignore",
+        "{}: expected parameters, found columns that look like results: {}; name the parameters with --parameters {} "
+        "or in a T1 file next to it, or leave columns out with --ignore",
         place_, beginning_of(results, ", "), beginning_of(others, ",")));
   }
 
@@ -434,8 +435,8 @@ Records parse_table_records(std::string_view text, const std::string& place, con
   if (!has_times(heads, reading)) {
     if (heads.size() > 1 && has_cells(lines, heads.size())) throw no_times(place, heads);
     throw NotRecorded(place,
-                      "expected a recorded space, found text that is no table; `deplo db import --list-formats` "
-                      "says what is read");
+                      "expected a recorded space, found text that is not a table; `deplo db import --list-formats` "
+                      "lists the supported formats");
   }
   return TableReader(place, heads, reading).read(lines);
 }

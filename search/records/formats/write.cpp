@@ -106,8 +106,8 @@ std::string print_kernel_tuner(const Records& records) {
   for (const Knob& knob : records.knobs)
     if (knob.name == records.objective.name || records::is_cache_member(knob.name))
       throw Error(
-          fmt::format("{}: expected parameters whose names are free in a Kernel Tuner cache, found '{}'; T4 and "
-                      "CSV take it",
+          fmt::format("{}: expected parameters whose names are not reserved in a Kernel Tuner cache, found '{}'; "
+                      "T4 and CSV accept this name",
                       records.kernel, knob.name));
   std::vector<std::string> members = {member("device_name", deplo::Json(records.device)),
                                       member("kernel_name", deplo::Json(records.kernel))};

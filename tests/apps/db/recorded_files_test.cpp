@@ -124,8 +124,8 @@ TEST_F(RecordedFiles, AreReadByKernelTuner) {
 TEST_F(RecordedFiles, ObjectivesAreNamedAndComparedInTheirDirection) {
   const std::string file = data + "kernel_tuner/kernel_tuner_1.5_two_objectives.json";
   EXPECT_THAT(refusal({"db", "import", file, "--store", store()}),
-              HasSubstr("expected one objective, found energy, time; choose one by --objective"));
-  EXPECT_THAT(refusal({"compare", "--spaces", file}), HasSubstr("choose one by --objective"));
+              HasSubstr("expected one objective, found energy, time; choose one with --objective"));
+  EXPECT_THAT(refusal({"compare", "--spaces", file}), HasSubstr("choose one with --objective"));
   EXPECT_THAT(refusal({"db", "import", file, "--store", store(), "--objective", "volume"}),
               HasSubstr("--objective 'volume:max' or ':min'"));
   EXPECT_THAT(refusal({"db", "import", file, "--store", store(), "--objective", "volume:max"}),
@@ -190,7 +190,7 @@ TEST_F(RecordedFiles, ResultColumnsOfATableAreNoParameters) {
   const std::string file = write_file(folder_.path(), "table.csv", table);
   EXPECT_THAT(refusal(import(file)),
               HasSubstr("table.csv: expected parameters, found columns that look like results: 'power', 'temperature'; "
-                        "name the parameters by --parameters bx,by,note or in a T1 file next to it"));
+                        "name the parameters with --parameters bx,by,note or in a T1 file next to it"));
   EXPECT_THAT(refusal({"compare", "--spaces", file}), HasSubstr("look like results"));
   EXPECT_THAT(out(import(file, {"--ignore", "power,temperature"})), HasSubstr("16 configurations, 16 valid, 3 knobs"));
   EXPECT_THAT(out(import(file, {"--parameters", "bx,by"})), HasSubstr("16 configurations, 16 valid, 2 knobs"));

@@ -52,7 +52,7 @@ std::string read_gz(const std::string& place) {
   if (message.starts_with(place + ": ")) message.erase(0, place.size() + 2);
   if (error != Z_OK && error != Z_STREAM_END)  // also for a cut-off file, whose end was not reached
     throw Error(
-        fmt::format("{}: expected a whole gzip file: {}", place, error == Z_ERRNO ? "reading failed" : message));
+        fmt::format("{}: expected a complete gzip file: {}", place, error == Z_ERRNO ? "reading failed" : message));
   return bytes;
 }
 

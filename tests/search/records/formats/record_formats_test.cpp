@@ -160,8 +160,9 @@ TEST(RecordFormats, AutoTvmBeforeVersionTwo) {
   EXPECT_EQ(records.device, "llvm -mcpu=core-avx2");
   EXPECT_THAT(values(records, 0), ElementsAre("\"[-1,3]\"", "true"));
   EXPECT_THAT(outcomes(records), ElementsAre("500"));
-  EXPECT_THAT([&] { parse_records(one, "log", {.objective = parse_objective("GFLOP/s")}); },
-              ThrowsMessage<Error>(HasSubstr("log: expected the objective 'time', which alone this format records")));
+  EXPECT_THAT(
+      [&] { parse_records(one, "log", {.objective = parse_objective("GFLOP/s")}); },
+      ThrowsMessage<Error>(HasSubstr("log: expected the objective 'time', the only one that this format records")));
 }
 
 TEST(RecordFormats, ClTune) {
@@ -326,8 +327,8 @@ TEST(RecordFormats, UnknownFilesSayWhatTheyResemble) {
   for (const char* common : {"version", "dtype", "key", "device", "input"})
     says(fmt::format(R"({{"{}": 1}})", common), fmt::format("JSON with '{}'; `deplo", common));
   says("<svg></svg>", "XML with the element 'svg'");
-  says("hello\n", "text that is no table");
-  says("Dear all, hello\nI am\n", "text that is no table");
+  says("hello\n", "text that is not a table");
+  says("Dear all, hello\nI am\n", "text that is not a table");
   EXPECT_THAT([] { parse_spaces(std::string_view("\0\1,2\n", 5), "FILE"); },
               ThrowsMessage<Error>("FILE: expected a recorded space, found binary data"));
   EXPECT_THAT([] { parse_spaces("config_index,generation,status\n1,2,ok\n", "FILE"); },

@@ -266,15 +266,16 @@ TEST(Table, NamesAllParametersOfATableWithResults) {
   }
   EXPECT_THAT(
       [&] { parse_records(text, "csv"); },
-      ThrowsMessage<Error>(HasSubstr("'speed'; name the parameters by --parameters p0,p1,p2,p3,p4,p5,p6,p7 or")));
+      ThrowsMessage<Error>(HasSubstr("'speed'; name the parameters with --parameters p0,p1,p2,p3,p4,p5,p6,p7 or")));
 }
 
 TEST(Table, NamesAColumnOfTimesWithoutUnit) {
   const auto says = [](std::string_view text, const char* what) {
     EXPECT_THAT([&] { parse_records(text, "csv"); }, ThrowsMessage<NotRecorded>(HasSubstr(what)));
   };
-  says("a,Runtime\n1,2\n", "expected a column of times with its unit, such as 'time (ms)', found 'Runtime'; --time");
-  says("a,us,median_time\n1,2,3\n", "found 'median_time'; --time 'median_time' --unit s|ms|us|ns of");
+  says("a,Runtime\n1,2\n",
+       "expected a column of times with its unit, such as 'time (ms)', found 'Runtime'; use --time");
+  says("a,us,median_time\n1,2,3\n", "found 'median_time'; use --time 'median_time' --unit s|ms|us|ns of");
   says("a,us\n1,2\n", "found 'us'");
   says("a,buses\n1,2\n", "such as 'time (ms)', found none");
 }
@@ -317,7 +318,7 @@ TEST(Readers, SayWhatIsWrongAndWhere) {
   says(R"({"results": [{"configuration": {"a": 1}}]})",
        "expected the objective 'time' in the configurations, found none");
   says(R"({"tune_params_keys": ["a"], "objective": ["time", "energy"], "cache": {"1": {"a": 1, "time": 1}}})",
-       "expected one objective, found energy, time; choose one by --objective");
+       "expected one objective, found energy, time; choose one with --objective");
   says(R"({"tune_params_keys": ["a"], "objective": "volume", "cache": {"1": {"a": 1, "volume": 1}}})",
        "whether a higher 'volume' is better");
   says(R"({"tune_params_keys": ["a"], "objective": "energy", "cache": {"1": {"a": 1, "time": 2, "W": 3}}})",

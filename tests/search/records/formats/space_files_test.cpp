@@ -72,7 +72,7 @@ TEST_F(SpaceFolder, LeavesOutWhatIsNoSpaceAndRefusesWhatIsDamaged) {
                           at + "binary.json: expected a recorded space, found binary data",
                           at + "empty.log: expected a recorded space, found nothing",
                           HasSubstr("settings.json: expected a recorded space in JSON: "),
-                          HasSubstr("text.log: expected a recorded space, found text that is no table; ")));
+                          HasSubstr("text.log: expected a recorded space, found text that is not a table; ")));
   write("b.jsonl", std::string(trial) + "\n{\"config_id\": 3}\n{}\n");
   SpaceFiles damaged({folder_.string()});
   const auto read_all = [&] {
