@@ -30,7 +30,7 @@ std::unique_ptr<measure::worker::Runner> open_runner(const std::string& device, 
                                                      std::function<void(const std::string&)> warn) {
   if (!measure::has_times(device))
     throw Error(
-        fmt::format("{}: the PTX machine executes kernels without times: use it with `deplo run`; commands that "
+        fmt::format("{}: the PTX machine executes kernels but has no times: use it with `deplo run`; commands that "
                     "measure need cuda, opencl or interpreter",
                     device));
   if (in_process) return std::make_unique<measure::worker::LocalRunner>(measure::open_device(device));

@@ -89,11 +89,10 @@ TEST(TileRun, WhatItRefuses) {
                 HasSubstr("argument 2: expected "))
         << shape;
   EXPECT_THAT(with(vector_add(), [](auto& o) { o.source.arguments[1] = "B=f32[64]"; }), HasSubstr("load_ptr_tko"));
-  EXPECT_EQ(
-      with(scale(), [](auto& o) { o.source.arguments[1] = "x=f16[300]"; }),
-      root +
-          "/experiments/tile/exported/scale_13.3.tileirbc: entry scale: argument 2: expected an array with a name "
-          "of its own, found 'x' again");
+  EXPECT_EQ(with(scale(), [](auto& o) { o.source.arguments[1] = "x=f16[300]"; }),
+            root +
+                "/experiments/tile/exported/scale_13.3.tileirbc: entry scale: argument 2: expected a different name "
+                "for each array, found 'x' again");
   EXPECT_EQ(with(scale(), [](auto& o) { o.source.arguments[1] = "y=f16[10000000000]"; }),
             "array y: expected at most 268435456 elements to run with, found 10000000000");
 }

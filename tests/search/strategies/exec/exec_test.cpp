@@ -170,13 +170,13 @@ TEST_F(Exec, FailuresKeepWhatWasMeasured) {
       {"closes", two + "os.close(1)\ntime.sleep(100)\n", "closed its standard output"},
       {"floods", two + raw + "\"x\" * 40000000)\nspace._out.flush()\n", "a line of more than 16 MiB"},
       {"speaks", two + raw + "\"{}\\n\" * 5)\nspace._out.flush()\ntime.sleep(100)\n", "broke the protocol"},
-      {"prints", two + raw + "\"hello\\n\")\nspace._out.flush()\ntime.sleep(100)\n", "wrote 'hello' where"},
+      {"prints", two + raw + "\"hello\\n\")\nspace._out.flush()\ntime.sleep(100)\n", "wrote 'hello' instead"},
       {"knob", two + "space.evaluate({\"toy.k\": 1})\n", "wished for the knob 'toy.k', which the space does not have"},
       {"value", two + "space.evaluate({\"toy.k0\": [1]})\n", "a value of the knob toy.k0, found [1]"},
       {"id", two + "space.evaluate(123456)\n", "expected the id of a candidate, found 123456"},
       {"effort", two + "space.evaluate(space.random(), effort=2)\n", "expected an effort in (0, 1], found 2"},
       {"count", two + "space.wait()\nspace._propose([{\"random\": True}] * 9)\n", "expected a list of one candidate"},
-      {"stands still", two + "while True: space.evaluate({})\n", "only for candidates that it knows"},
+      {"stands still", two + "while True: space.evaluate({})\n", "only for candidates that it already knows"},
   };
   for (const Misdeed& misdeed : misdeeds) {
     const Run failed = run(program(misdeed.text), 20);
