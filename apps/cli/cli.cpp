@@ -25,7 +25,7 @@ namespace {
 constexpr const char* about =
     "Compiles PyTorch expressions, exported programs and models to a few fused kernels, and searches for their fastest "
     "schedules.\n`deplo help COMMAND` explains a command.\nExit codes: 0: done; 1: a mistake in the command or its "
-    "files; 2: a problem of the environment (no device, disk full, …); 128 + signal: interrupted, with all "
+    "files; 2: a problem with the environment (no device, disk full, …); 128 + signal: interrupted, with all "
     "measurements stored.";
 // Widths of the help in columns: without a terminal, and at most. Longer lines are hard to read.
 constexpr std::size_t piped_width = 80, widest = 100;

@@ -66,10 +66,12 @@ void add_worker(Command command, int& exit_code) {
       "Run candidates for `deplo tune`, which survives if one hangs or crashes.\n`deplo tune` starts workers itself, "
       "with a socket as descriptor 3 and a shared page as 4 (docs/measurement.md, Isolation).");
   command.option("--device", flags->device, "NAME", "Measure on this device.");
-  command.flag("--once", flags->once, "Launch kernels once on it, for `deplo run` of a tile program block by block.");
-  command.option("--build-for", flags->build_for, "ARCHITECTURE", "Compile CUDA into the cache of cubins.");
-  command.option("--build-on", flags->build_on, "NAME", "Build for this device of PoCL into the cache of its files.");
-  command.option("--tuner", flags->tuner, "NUMBER", "The parent process, to work for.")
+  command.flag("--once", flags->once,
+               "Launch each kernel once on the device, for `deplo run` of a tile program that runs block by block.");
+  command.option("--build-for", flags->build_for, "ARCHITECTURE",
+                 "Compile CUDA for this architecture, and fill the cache of cubins.");
+  command.option("--build-on", flags->build_on, "NAME", "Build for this device of PoCL, and fill PoCL's cache.");
+  command.option("--tuner", flags->tuner, "NUMBER", "The id of the parent process.")
       .between(std::int64_t{1}, std::int64_t{std::numeric_limits<pid_t>::max()});
   command.run([flags, &exit_code] { exit_code = run_worker(*flags); });
 }

@@ -38,13 +38,13 @@ void add_device(Command command, std::string& device) {
 
 void add_restrictions(Command command, std::vector<std::string>& restrictions, std::string_view otherwise) {
   command
-      .option(
-          "--restrict", restrictions, "KNOB=VALUE,…",
-          fmt::format("Allow only these values of a knob; if none is legal, use the heuristic's. The word 'heuristic' "
-                      "stands for the heuristic's value. A * at the end of KNOB matches all knobs with that beginning, "
-                      "such as mark_unroll.*. May be repeated; the last match counts. A name instead (none, or a file "
-                      "under configs/restrictions) says which restrictions come before these [{}].",
-                      otherwise))
+      .option("--restrict", restrictions, "KNOB=VALUE,…",
+              fmt::format(
+                  "Allow only these values of a knob; if none is legal, use the heuristic's. The word 'heuristic' "
+                  "stands for the heuristic's value. A * at the end of KNOB matches all knobs with that beginning, "
+                  "such as mark_unroll.*. May be repeated; the last match counts. A NAME without a value (none, or a "
+                  "file under configs/restrictions) chooses the set of restrictions that comes before all others [{}].",
+                  otherwise))
       .repeated()
       .seldom();
 }
@@ -54,7 +54,7 @@ void add_inputs(Command command, std::string& file) {
       .option("--inputs", file, "FILE",
               "Take the values of inputs and parameters from a YAML file, by name, or from a NumPy archive. A value is "
               "uniform(first, end), normal(mean, deviation), randint(first, end), distinct(first, end), "
-              "constant(value) or a NumPy file, such as x: x.npy; of a kernel file's scalar a number.")
+              "constant(value) or a NumPy file, such as x: x.npy; for a scalar of a kernel file, a number.")
       .seldom();
 }
 

@@ -166,11 +166,13 @@ void add_tile_source_flags(Command command, engine::TileSource& source, bool onl
   command.option("--tile", source.file, "FILE",
                  "Read a tile program, NVIDIA's Tile IR as bytecode or text (docs/tile_programs.md).");
   command.option("--entry", source.entry, "NAME", "With --tile: take this entry [its only one].").seldom();
-  Option argument = command.option("--arg", source.arguments, "NAME=VALUE",
-                                   "With --tile: an argument, in order: n=64, A=f16[100,64] or A=a.npy.");
+  Option argument = command.option(
+      "--arg", source.arguments, "NAME=VALUE",
+      "With --tile: pass this argument, such as n=64, A=f16[100,64] or A=a.npy. Repeat in the entry's order.");
   argument.repeated();
-  Option grid = command.option("--grid", source.grid, "X,Y,Z",
-                               "With --tile: the blocks in each dimension, such as 64,2 or cdiv(a[0], 128).");
+  Option grid =
+      command.option("--grid", source.grid, "X,Y,Z",
+                     "With --tile: set the number of blocks in each dimension, such as 64,2 or cdiv(a[0], 128).");
   if (!only_source) argument.seldom(), grid.seldom();
   for (const char* flag : {"--entry", "--arg", "--grid"}) command.needs(flag, "--tile");
 }
@@ -179,8 +181,9 @@ void add_kernel_file_flags(Command command, engine::foreign::Files& files) {
   command.option("--space", files.space, "FILE",
                  "Take your own kernel: FILE describes its space (T1 as JSON, or YAML; docs/kernel_files.md).");
   command
-      .option("--kernel-file", files.kernel, "FILE",
-              "With --space: take the kernel from FILE, OpenCL C or CUDA C++, not from the file that the space names.")
+      .option(
+          "--kernel-file", files.kernel, "FILE",
+          "With --space: take the kernel from FILE (OpenCL C or CUDA C++) instead of the file that the space names.")
       .seldom();
   command.needs("--kernel-file", "--space");
 }
@@ -188,7 +191,7 @@ void add_kernel_file_flags(Command command, engine::foreign::Files& files) {
 void add_configuration(Command command, std::string& configuration) {
   command
       .option("--configuration", configuration, "NAME=VALUE,…",
-              "With --space: take these values of parameters, and the defaults of the others.")
+              "With --space: set these parameters. The others keep their defaults.")
       .seldom();
   command.needs("--configuration", "--space");
 }
@@ -202,12 +205,11 @@ void add_graphs(Command command, SourceFlags& source) {
   command.option("--file", source.file, "FILE", "Read the expression from FILE.").seldom();
   command
       .option("--init", source.init, "NAME",
-              "With --file: the output is Model(*NAME())(*get_inputs()), as in KernelBench's files; another function "
-              "for the inputs is named by --inputs.")
+              "With --file: compute Model(*NAME())(*get_inputs()), as in KernelBench's files. --inputs names a "
+              "function other than get_inputs.")
       .seldom();
   command
-      .option("--set", source.settings, "NAME=VALUE",
-              "With --init: give a constant of the file another value, such as batch_size=4.")
+      .option("--set", source.settings, "NAME=VALUE", "With --init: set a constant of the file, such as batch_size=4.")
       .repeated()
       .seldom();
   command.needs("--init", "--file");
@@ -268,7 +270,9 @@ void add_selection_flags(Command command, SourceFlags& source) {
 }
 
 void add_inputs_function(Command command, SourceFlags& source) {
-  command.option("--inputs", source.inputs_function, "NAME", "With --init: this function of the file makes the inputs.")
+  command
+      .option("--inputs", source.inputs_function, "NAME",
+              "With --init: make the inputs with this function of the file.")
       .show_default()
       .seldom();
   command.needs("--inputs", "--init");

@@ -83,9 +83,8 @@ void make_folder(const std::string& folder, std::string_view place) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error)
-    throw Error(
-        fmt::format("{}: expected a folder, found that '{}' cannot be made: {}", place, folder, error.message()),
-        Exit::environment);
+    throw Error(fmt::format("{}: cannot create the folder '{}': {}", place, folder, error.message()),
+                Exit::environment);
 }
 
 }  // namespace deplo::apps

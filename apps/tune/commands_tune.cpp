@@ -140,7 +140,7 @@ void check_tuned(const engine::Summary& summary) {
                             left_out.front()->name, one_line(left_out.front()->fault)));
   for (const engine::Row& row : summary.rows)
     if (row.stop == engine::strategy_failed)
-      throw Error(fmt::format("{}: {}; what it measured before is kept", row.name, one_line(row.fault)));
+      throw Error(fmt::format("{}: {}; its earlier measurements are kept", row.name, one_line(row.fault)));
 }
 
 /// Returns the text of an experiment with a single kernel or expression.
@@ -253,10 +253,9 @@ void add_budget(Command command, TuneFlags& flags) {
       .between(std::int64_t{1}, engine::most_count)
       .seldom();
   command
-      .option(
-          "--goal", flags.goal, "RATIO",
-          "Stop a kernel when as many measurements again are expected to make it less than RATIO times as fast, such "
-          "as 1.02: when the later half of them has (of 16 or more).")
+      .option("--goal", flags.goal, "RATIO",
+              "Stop a kernel when doubling its measurements is expected to speed it up by a factor below RATIO, such "
+              "as 1.02: when the second half of its measurements did (after at least 16).")
       .between(1.0, engine::largest_goal)
       .seldom();
   command
@@ -276,17 +275,17 @@ void add_one_source(Command command, OneSource& one) {
       .repeated();
   command
       .option("--held-out", one.held_out, "SIZES",
-              "With --shapes: measure the kept schedules on these shapes, too; or a number of shapes to draw [half as "
-              "many as shapes, at most 6].")
+              "With --shapes: also measure the kept schedules on these shapes. A number draws that many random shapes "
+              "[half as many as tuned shapes, at most 6].")
       .seldom();
   command
       .option("--max-loss", one.max_loss, "PERCENT",
-              "With --shapes: how much slower than its own best schedule a shape may be [5].")
+              "With --shapes: allow a kept schedule to be this much slower than the shape's best schedule [5].")
       .between(0.0, engine::max_loss_percent)
       .seldom();
   command
       .option("--loss-over", one.loss_over, "worst|mean",
-              "With --shapes: bound the worst loss of all shapes, or their mean [worst].")
+              "With --shapes: apply --max-loss to the worst loss of all shapes, or to their mean [worst].")
       .seldom();
   for (const char* flag : {"--config", "--space"})
     command.excludes(flag, {"--kernel", "--code", "--symbol", "--shapes"});
@@ -296,18 +295,18 @@ void add_one_source(Command command, OneSource& one) {
 
 void add_beginnings(Command command, TuneFlags& flags) {
   command.option("--warm-start", flags.warm_start, "STORE",
-                 "First measure the fastest schedules in STORE, of the same kernels on other devices and of the "
-                 "nearest other sizes. A strategy with a model also learns from them.");
+                 "First measure the fastest schedules in STORE for the same kernels on other devices and for the "
+                 "nearest sizes. A strategy with a model also learns from them.");
   command
       .option("--analytic-prior", flags.analytic_prior, "N",
-              "Without a warm start, teach a strategy with a model the analytic model's estimates of N random "
-              "schedules, 2 ms each (docs/model.md) [0].")
+              "Without a warm start, train the strategy's model, if it has one, on the analytic model's estimates of N "
+              "random schedules; each takes 2 ms (docs/model.md) [0].")
       .between(std::int64_t{0}, std::int64_t{100'000})
       .seldom();
   command
       .option("--winners", flags.winners, "N",
-              "Without a warm start, first measure N schedules that won for other kernels of this run; 0: each kernel "
-              "finds the same with and without the others [4].")
+              "Without a warm start, first measure N schedules that won for other kernels of this run. With 0, a "
+              "kernel's result does not depend on the others [4].")
       .between(std::int64_t{0}, engine::most_count)
       .seldom();
 }

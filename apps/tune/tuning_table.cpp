@@ -168,7 +168,7 @@ std::string family_text(const engine::FamilyRow& family, std::size_t width) {
   if (family.shapes.empty()) return text + family.fault + "\n";
   const std::vector<double> own = family.losses(false), held_out = family.losses(true);
   const auto tuned = std::ranges::count_if(family.schedules, [](const std::string& trail) { return !trail.empty(); });
-  text += fmt::format("{} of {} kept for {} and {} between; loss: {} (asked for: {} at most {})\n", tuned,
+  text += fmt::format("{} of {} kept for {} and {} between; loss: {} (allowed: {} at most {})\n", tuned,
                       counted(static_cast<std::int64_t>(family.candidates) - 1, "tuned schedule"),
                       counted(static_cast<std::int64_t>(own.size()), "shape"), family.between, losses_text(own),
                       family.goal, percent(family.max_loss));

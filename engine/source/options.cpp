@@ -66,7 +66,7 @@ bool names_types(SourceKind kind) { return kind >= SourceKind::tile; }
 constexpr std::array<SourceOption, 5> options = {{
     {.name = "dtype",
      .words = "f32|f16|bf16",
-     .help = "Let floats be f16 or bf16 where the source names no type [f32, of a model what its file says].",
+     .help = "Use f16 or bf16 for floats if the source names no type [f32; for a model, what its file says].",
      .seldom = false,
      .taken_by = [](SourceKind kind) { return kind != SourceKind::pt2 && !names_types(kind); },
      .refusal = "which names its own types",
@@ -75,7 +75,7 @@ constexpr std::array<SourceOption, 5> options = {{
      .print = [](const SourceOptions& of) { return printed(of.dtype, [](ir::DType d) { return ir::name(d); }); }},
     {.name = "allow_tf32",
      .words = "",
-     .help = "Let tensor cores round the f32 factors of a sum to tf32, which has 11 bits of precision.",
+     .help = "Allow tensor cores to round the f32 factors of matrix products to tf32, which has 11 bits of precision.",
      .seldom = true,
      .taken_by = [](SourceKind kind) { return !names_types(kind); },
      .refusal = "which names its own types",
@@ -84,9 +84,8 @@ constexpr std::array<SourceOption, 5> options = {{
      .print = [](const SourceOptions& of) { return printed(of.allow_tf32, switch_text); }},
     {.name = "attention",
      .words = "auto|fused|split",
-     .help =
-         "Let scores, softmax and the product with the values be one kernel wherever that is right, or never; auto: as "
-         "tuning chose, else if that is expected to pay [auto].",
+     .help = "Compute attention in one kernel wherever that is correct (fused), or never (split). auto: as tuning "
+             "chose; if untuned, in one kernel if that is expected to be faster [auto].",
      .seldom = true,
      .taken_by = is_graph,
      .refusal = "which is not a graph",
@@ -95,8 +94,8 @@ constexpr std::array<SourceOption, 5> options = {{
      .print = [](const SourceOptions& of) { return print_fixed(of, "attention"); }},
     {.name = "key_parts",
      .words = "auto|N",
-     .help = "Sum up the keys of an attention in one kernel in N parts, and combine them in a second kernel; auto: as "
-             "tuning chose, else in as many parts as keep the target busy [auto].",
+     .help = "Split the keys of attention in one kernel into N parts, and combine the parts in a second kernel. auto: "
+             "as tuning chose; if untuned, into enough parts to keep the target busy [auto].",
      .seldom = true,
      .taken_by = is_graph,
      .refusal = "which is not a graph",
@@ -105,8 +104,9 @@ constexpr std::array<SourceOption, 5> options = {{
      .print = [](const SourceOptions& of) { return print_fixed(of, "key_parts"); }},
     {.name = "form",
      .words = "auto|elements|blocks",
-     .help = "With --tile: let the program become kernels of Loop IR, element by element, or one kernel that runs it "
-             "block by block; auto: as tuning chose, else elements unless they repeat work [auto].",
+     .help = "With --tile: compile the program to kernels of Loop IR that compute element by element (elements), or to "
+             "one kernel that runs it block by block (blocks). auto: as tuning chose; if untuned, elements unless they "
+             "repeat work [auto].",
      .seldom = true,
      .taken_by = [](SourceKind kind) { return kind == SourceKind::tile; },
      .refusal = "which is not a tile program",
@@ -165,7 +165,7 @@ std::string_view contradiction(const SourceOptions& given) {
 ir::DType parse_float_type(std::string_view name, std::string_view place) {
   const std::optional<ir::DType> dtype = ir::parse_dtype(name);
   if (!dtype || !ir::is_float(*dtype))
-    throw Error(fmt::format("{}: expected a type of floats (f32, f16 or bf16), found '{}'", place, name));
+    throw Error(fmt::format("{}: expected a floating-point type (f32, f16 or bf16), found '{}'", place, name));
   return *dtype;
 }
 

@@ -9,8 +9,8 @@ namespace {
 constexpr const char* bash_head =
     R"(# Completion of deplo and deplo-tune for bash 4 and later, made by `deplo completion bash`.
 
-# Of a command, such as 'db best': its commands and flags. Of a flag of it, or of its argument by number: the words that
-# it may be, and whether it may be a file, a folder, a list with commas, several values.
+# Takes a command, such as 'db best', and optionally one of its flags or the number of one of its arguments. Sets what
+# may follow: commands and flags, words, files, folders, a list separated by commas, several values.
 _deplo_describe() {
   commands='' flags='' takes='' words='' files='' folders='' list='' many=''
   case $1 in
@@ -26,7 +26,7 @@ _deplo() {
   [[ ${COMP_WORDS[0]##*/} == deplo-tune ]] && path=tune
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=${COMP_WORDS[i]}
-    if [[ $word == [=:] ]]; then  # bash makes three words of --ir=tile and of cuda:0
+    if [[ $word == [=:] ]]; then  # bash splits --ir=tile and cuda:0 into three words
       option=$last
       continue
     fi
@@ -37,7 +37,7 @@ _deplo() {
     elif [[ $option ]]; then
       [[ $many ]] || option=''
     elif [[ " $commands " == *" $word "* ]]; then
-      [[ $word == help ]] || path+="${path:+ }$word"  # `deplo help db best` shows what `deplo db best` is
+      [[ $word == help ]] || path+="${path:+ }$word"  # after `deplo help`, the other words name a command
     else
       position+=1 last=''
     fi

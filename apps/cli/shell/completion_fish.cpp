@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* fish_head = R"(# Completion of deplo and deplo-tune for fish, made by `deplo completion fish`.
 
-# The command that is being written, such as 'db best'; empty of the program.
+# Prints the command on the command line, such as 'db best'; nothing if there is only the program.
 function __fish_deplo_command
     set -l words (commandline -opc)
     set -l command

@@ -20,7 +20,7 @@ constexpr const char* zsh_tail = R"(_deplo() {
   esac
 }
 
-# As a file in $fpath it is the body of _deplo; where it is sourced it says what it completes.
+# In a file in $fpath, this file is the body of _deplo. If it is sourced, it registers the completion.
 if [[ $funcstack[1] == _deplo ]]; then
   _deplo "$@"
 else

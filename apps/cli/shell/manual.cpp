@@ -101,8 +101,8 @@ std::string page(const CommandText& command, const CommandText* above) {
   std::string title = roff(name);
   std::ranges::transform(title, title.begin(), [](unsigned char c) { return std::toupper(c); });
   std::string text = fmt::format(
-      ".\\\" Made by `deplo man` of what `deplo --help-all` says.\n.TH \"{}\" 1 \"\" \"deplo {}\" \"deplo\"\n.nh\n.ad "
-      "l\n",
+      ".\\\" Made by `deplo man` from the texts of `deplo --help-all`.\n.TH \"{}\" 1 \"\" \"deplo {}\" "
+      "\"deplo\"\n.nh\n.ad l\n",
       title,
       number);  // .nh: no hyphens in names; .ad l: no wide gaps
   std::string summary = command.summary;

@@ -62,7 +62,7 @@ TEST(SourceFlags, TypesThatTheSourceLeavesOpen) {
   for (const char* other : {"f64", "i32", "", "bf17"}) {
     flags.options.texts["dtype"] = other;
     EXPECT_EQ(refusal([&] { flags.program(); }),
-              std::string("--dtype: expected a type of floats (f32, f16 or bf16), found '") + other + "'");
+              std::string("--dtype: expected a floating-point type (f32, f16 or bf16), found '") + other + "'");
   }
   flags = {};
   flags.pt2 = "x.pt2";

@@ -104,7 +104,7 @@ TEST(Experiment, FloatsOfSixteenBits) {
   EXPECT_THAT(types(engine::parse_experiment(in_bf16, "x.yaml", "", {}, {ir::DType::f32})),
               ElementsAre("softmax.M3.N5 f32", "a f32", "b f16"));
   EXPECT_EQ(message("dtype: f64\n" + one_kernel),
-            "x.yaml:1: expected a type of floats (f32, f16 or bf16), found 'f64'");
+            "x.yaml:1: expected a floating-point type (f32, f16 or bf16), found 'f64'");
 }
 
 TEST(Experiment, KeysAreInPartsAsTheTargetWantsThem) {

@@ -70,7 +70,7 @@ TEST_F(OwnStrategy, KnowsTheKernel) {
 TEST_F(OwnStrategy, AFailureKeepsWhatWasMeasured) {
   const Ran ran = tune(program("space.evaluate(space.random())\nos.kill(os.getpid(), 9)\n"));
   EXPECT_EQ(ran.code, 1);
-  EXPECT_THAT(ran.err, HasSubstr("was ended by signal 9 (Killed); what it measured before is kept"));
+  EXPECT_THAT(ran.err, HasSubstr("was ended by signal 9 (Killed); its earlier measurements are kept"));
   const auto kernel = nlohmann::json::parse(ran.out)["kernels"][0];
   EXPECT_EQ(kernel["trials"], 2);
   EXPECT_TRUE(kernel["confirmed"]);
