@@ -78,11 +78,12 @@ void add_contest(Command command, CompareFlags& flags) {
       .between(std::int64_t{1}, std::int64_t{1024});
   command
       .option("--cutoff", contest.cutoff, "P",
-              "Set the budget to the time that random search needs to come this far from the median to the optimum.")
+              "Set the budget to the time that random search needs to cover this share of the way from the median to "
+              "the optimum.")
       .between(0.05, 0.9999)
       .show_default()
       .seldom();
-  command.option("--short-cutoff", contest.short_cutoff, "P", "The same for the short budget.")
+  command.option("--short-cutoff", contest.short_cutoff, "P", "Set the short budget in the same way.")
       .between(0.05, 0.9999)
       .show_default()
       .seldom();
@@ -112,12 +113,12 @@ void add_beginnings(Command command, CompareFlags& flags) {
     command.option(name, records, "N", what).between(std::int64_t{0}, std::int64_t{1'000'000}).seldom();
   };
   add("--warm-start", flags.contest.warm_start,
-      "Teach models N random records of the same kernel from each other device in --spaces [0].");
+      "Train models on N random records of the same kernel from each other device in --spaces [0].");
   add("--analytic-prior", flags.analytic_prior,
-      "Teach models the analytic model's estimates of N random records (docs/model.md). Only for stores of `deplo "
+      "Train models on the analytic model's estimates of N random records (docs/model.md). Only for stores of `deplo "
       "tune` [0].");
   add("--learned-prior", flags.learned_prior,
-      "Teach models the estimates of boosted trees for N random records. The trees learn from the stores' other "
+      "Train models on the estimates of boosted trees for N random records. The trees learn from the stores' other "
       "kernels [0].");
 }
 
@@ -144,7 +145,7 @@ void add_outputs(Command command, CompareFlags& flags) {
   command.option("-o,--output", flags.output, "FILE", "Also write the results to FILE, for `deplo report FILE`.");
   command.option("--html", flags.html, "FILE", "Also write a report with plots to FILE.");
   command.option("--csv", flags.csv, "FILE", "Also write the figures of every run to FILE (CSV).");
-  command.flag("-v", flags.verbose, "Also show each space by itself.");
+  command.flag("-v", flags.verbose, "Also show the results of each space.");
   command.flag("--json", flags.json, "Print one JSON document instead of the table.");
   command.flag("--quiet", flags.quiet, "Show no progress.");
 }

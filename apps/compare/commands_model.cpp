@@ -110,15 +110,14 @@ void run_eval(const ModelFlags& flags) {
   options.leave_out = compare::parse_leave_out(flags.leave_out);
   const std::vector<Labelled> sets = read(flags);
   if (!flags.points.empty()) {
-    if (!flags.spaces.empty())
-      throw Error("--points: expected --store alone, found --spaces: knobs differ between them");
+    if (!flags.spaces.empty()) throw Error("--points cannot be combined with --spaces, which have different knobs");
     write_file(flags.points, engine::print_points(sets));
   }
   const std::vector<compare::HeldOutScore> scores = evaluate_held_out(sets, options);
   if (scores.empty())
     throw Error(
         fmt::format("expected a {} to leave out and others to learn from, each with at least {} valid records, found "
-                    "{} such sets of records",
+                    "{} sets of records",
                     flags.leave_out, least_records, sets.size()));
   const measure::sqlite::Rows rows = table(sets, scores, options);
   constexpr std::string_view spare[] = {"learned from", "records", "interval", "90 % covers"};
@@ -130,8 +129,8 @@ void run_eval(const ModelFlags& flags) {
 void add_model(Command command) {
   command.describe("Rate models that learn from many kernels.");
   Command eval = command.add("eval",
-                             "Learn from all kernels or devices but one, and rank the candidates of that "
-                             "one.\nEach one is left out in turn. docs/model.md explains the columns.");
+                             "Learn from all kernels (or devices) except one, and rank the candidates of that "
+                             "one.\nEach is left out in turn. docs/model.md explains the columns.");
   eval.examples("deplo model eval --store experiments/results/kernel_spaces.db");
   auto flags = std::make_shared<ModelFlags>();
   eval.option("--store", flags->stores, "FILES",
@@ -142,7 +141,7 @@ void add_model(Command command) {
           "--leave-out", flags->leave_out, "kernel|device",
           "Leave out each kernel, or each device. With device, models learn from the same kernel on the other devices.")
       .show_default();
-  eval.option("--top", flags->options.top, "N", "Compute recall and regret of the N best.")
+  eval.option("--top", flags->options.top, "N", "Compute recall and regret for the N best candidates.")
       .between(std::size_t{1}, std::size_t{100000})
       .show_default();
   eval.option("--seed", flags->options.seed, "N", "Set the seed of the models. The same seed prints the same bytes.")

@@ -139,7 +139,7 @@ Spaces read_spaces(search::SpaceFiles& files, const search::Reading& reading, co
   spaces.believed.resize(spaces.all.size());
   if (prior && std::ranges::all_of(spaces.believed, &compare::Sources::empty))
     throw Error(
-        fmt::format("--{}-prior: expected a store with schedules that the rules offer among --spaces{}, found none",
+        fmt::format("--{}-prior: expected a store among --spaces with schedules that the rules offer{}, found none",
                     name, name == "learned" ? ", and other kernels to learn from" : ""));
   return spaces;
 }

@@ -51,8 +51,8 @@ void refuse_overlap(const std::vector<compare::SpaceResult>& training,
     for (const compare::SpaceResult& b : scored)
       if (!a.kernel.empty() && a.kernel == b.kernel && a.device == b.device &&
           a.difficulty.configurations == b.difficulty.configurations)
-        throw Error(
-            fmt::format("{}: expected other spaces for --score-on than for --spaces, found {} again", b.name, a.name));
+        throw Error(fmt::format("{}: --score-on must name spaces that --spaces does not, found the same space as {}",
+                                b.name, a.name));
 }
 
 std::string value_of(const search::Hyperparameter& parameter, const Parameters& set) {

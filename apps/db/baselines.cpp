@@ -95,7 +95,7 @@ Line read_line(const Fields& json, const ir::Program& kernel) {
 
 std::vector<Line> read(const std::string& file, ImportedBaselines& result) {
   std::ifstream stream(file);
-  if (!stream) throw Error(fmt::format("{}: expected a file, found none that can be read", file));
+  if (!stream) throw Error(fmt::format("{}: expected a file that can be read, found none", file));
   std::vector<Line> lines;
   Kernels kernels;
   std::string text;
@@ -115,7 +115,8 @@ std::vector<Line> read(const std::string& file, ImportedBaselines& result) {
     }
   }
   if (lines.empty())
-    throw Error(fmt::format("{}: expected lines of torch_suite.py whose expressions are one kernel, found none", file));
+    throw Error(
+        fmt::format("{}: expected lines of torch_suite.py with expressions that become one kernel, found none", file));
   return lines;
 }
 

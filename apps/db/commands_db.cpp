@@ -50,14 +50,15 @@ std::string import_space(const search::Records& records, const std::string& stor
       counted(std::ssize(records.knobs), "knob"),
       records.objective == search::Objective{} ? "" : fmt::format("; objective {}", search::label(records.objective)),
       records.repeated == 0 ? ""
-                            : fmt::format("; {} recorded more than once, of which the last counts", records.repeated));
+                            : fmt::format("; {} recorded more than once, the last record counts", records.repeated));
 }
 
 std::string import_baselines_of(const std::string& file, const std::string& store) {
   const ImportedBaselines found = import_baselines(file, store);
-  return fmt::format("{}: {} times of {} kernels{}{}\n", file, found.times, found.kernels,
-                     found.ours == 0 ? "" : fmt::format("; {} of deplo itself skipped", found.ours),
-                     found.several == 0 ? "" : fmt::format("; {} of several kernels skipped", found.several));
+  return fmt::format(
+      "{}: {} times of {} kernels{}{}\n", file, found.times, found.kernels,
+      found.ours == 0 ? "" : fmt::format("; skipped {} of deplo's own", found.ours),
+      found.several == 0 ? "" : fmt::format("; skipped {} whose expression becomes several kernels", found.several));
 }
 
 std::string import_pack(const std::string& file, const std::string& store) {
@@ -81,7 +82,7 @@ std::string import_files(search::SpaceFiles& files, const search::Reading& readi
       continue;
     }
     if (told)
-      throw Error(fmt::format("{}: expected no flags of recorded spaces with {}, found some", file.path,
+      throw Error(fmt::format("{}: flags for recorded spaces cannot be combined with {}", file.path,
                               pack ? "a pack" : "baselines"));
     (pack ? packs : baselines).push_back(file.path);
   }
@@ -162,7 +163,7 @@ void keep_latest(std::vector<NamedSpace>& spaces) {
       kept.push_back(each);
     else
       progress.line(fmt::format(
-          "{}: left out {} with other inputs, another reference or another protocol, which an earlier search measured",
+          "{}: left out {} that an earlier search measured with other inputs, another reference or another protocol",
           each.name, counted(std::ssize(each.space.records.records), "configuration")));
   spaces = std::move(kept);
 }
@@ -197,8 +198,8 @@ int run_export(const ExportFlags& flags) {
     std::vector<std::string> names;
     for (const NamedSpace& each : found)
       names.push_back(fmt::format("'{}' on '{}'", each.name, each.space.records.device));
-    throw Error(fmt::format("{}: expected --kernel and --device to name one, found {}: {}", flags.store, names.size(),
-                            join(names, ", ")));
+    throw Error(fmt::format("{}: expected --kernel and --device to name a single space, found {}: {}", flags.store,
+                            names.size(), join(names, ", ")));
   }
   const std::string text = search::print_records(found[0].space.records, format);
   if (flags.output.empty())
@@ -222,7 +223,7 @@ void add_import(Command command, int& exit_code) {
   command.option("files", flags->files, "FILES|FOLDERS",
                  "Recorded spaces (see --list-formats), packs, or .jsonl files with times of libraries.");
   command.option("--store", flags->store, "FILE", "Write to this SQLite file.").show_default();
-  command.flag("--list-formats", flags->list_formats, "Print the formats of recorded spaces that are read.");
+  command.flag("--list-formats", flags->list_formats, "Print the formats of recorded spaces that deplo reads.");
   command
       .option("--launches", flags->columns.launches, "COLUMNS",
               "Tables only: the columns that hold one launch time each.")
@@ -235,8 +236,8 @@ void add_import(Command command, int& exit_code) {
                  "Tables only: the column that holds ok or the reason of a failure.");
   command
       .option("--parameters", flags->columns.parameters, "COLUMNS",
-              "Tables only: the columns that are parameters; others without a role are results [those of FILE.T1.json "
-              "next to FILE.csv, else all that do not look like results].")
+              "Tables only: the columns that are parameters; other columns without a role are results [the parameters "
+              "in FILE.T1.json next to FILE.csv, else all columns that do not look like results].")
       .delimiter(',')
       .take_all();
   command.option("--ignore", flags->columns.ignored, "COLUMNS", "Tables only: columns that are not parameters.")
@@ -261,9 +262,9 @@ void add_export(Command command, int& exit_code) {
   command.option("--device", flags->device, "NAME",
                  "If the store has several, choose: a name, its beginning, or a pattern.");
   command.option("-o,--output", flags->output, "FILE", "Write output to FILE instead of stdout.");
-  command.option("--pack", flags->pack, "FILE",
-                 "Write a pack: the best schedule of each kernel and device, as text that may be kept in git "
-                 "(docs/database.md).");
+  command.option(
+      "--pack", flags->pack, "FILE",
+      "Write a pack: the best schedule of each kernel and device, as text that can be kept in git (docs/database.md).");
   command.excludes("--pack", {"--format", "--output"});
   command.run([flags, &exit_code] { exit_code = run_export(*flags); });
 }

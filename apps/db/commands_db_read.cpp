@@ -196,7 +196,7 @@ void run_families(const ReadFlags& flags) {
 void run_heuristics(const ReadFlags& flags) {
   const std::string file = flags.store.existing_file();
   std::vector<engine::FirstOption> options = engine::first_options(file, flags.filter.kernel);
-  const std::string none = "no kernel has trials with other values than the heuristic's";
+  const std::string none = "no kernel has trials with values other than the heuristic's";
   if (flags.knob.empty()) {
     measure::sqlite::Rows rows{{"knob", "kernels", "loses", "mean_loss", "instead", "worst", "kernel", "extents"}, {}};
     for (const engine::FirstOptionSummary& knob : engine::summarise(options))
@@ -239,18 +239,18 @@ void add_lists(Command db) {
       "deplo db failures --kernel matmul", [](const ReadFlags& flags) {
         print_answer(measure::upkeep::failure_clusters(*open(flags), flags.filter), flags.json, "no failures");
       });
-  const Reader families = add_reader(
-      db, "families",
-      "Show the schedules that `deplo tune --shapes` has kept for families of shapes.\nThe loss is that of the rule "
-      "that "
-      "chooses among them, by the family's goal. A stale rule is of other rules of schedules, and is not followed.",
-      "deplo db families shapes.db", run_families);
-  Reader heuristics = add_reader(
-      db, "heuristics",
-      "Show which first options of the rules lose.\nFor each knob: of how many kernels other values were tried, in how "
-      "many the fastest schedule with the heuristic's value is slower than the fastest of all by more than a tie, and "
-      "by what factor.",
-      "deplo db heuristics --knob register_tile.fm tuned.db", run_heuristics);
+  const Reader families =
+      add_reader(db, "families",
+                 "Show the schedules that `deplo tune --shapes` has kept for families of shapes.\nThe loss is that of "
+                 "the rule that chooses among them: the worst or the mean of the shapes, as the column `goal` says. A "
+                 "stale rule was stored by a deplo with other scheduling rules, and is ignored.",
+                 "deplo db families shapes.db", run_families);
+  Reader heuristics =
+      add_reader(db, "heuristics",
+                 "Show the knobs at which the heuristic's value loses.\nFor each knob: the number of kernels for which "
+                 "other values were tried, the number of kernels whose fastest schedule with the heuristic's value is "
+                 "slower than their fastest by more than a tie, and the factor.",
+                 "deplo db heuristics --knob register_tile.fm tuned.db", run_heuristics);
   for (const Reader& reader : {best, trials, kernels, failures, families, heuristics})
     add_store(reader.command, reader.flags->store);
   add_filter(best.command, best.flags->filter, /*status=*/false);
@@ -261,7 +261,7 @@ void add_lists(Command db) {
   trials.flags->filter.limit = 20;
   add_kernel_filter(heuristics.command, heuristics.flags->filter);
   heuristics.command.option("--knob", heuristics.flags->knob, "NAME",
-                            "A row for each kernel of this knob (a name, its beginning, or a pattern).");
+                            "Show a row for each kernel of this knob (a name, its beginning, or a pattern).");
 }
 
 }  // namespace
@@ -279,7 +279,7 @@ void add_db_readers(Command db, int& exit_code) {
   diff.command.option("stores", diff.flags->stores, "A B", "The two stores.");
   const Reader check = add_reader(
       db, "check",
-      "Find damage, rows that belong to nothing, and impossible times.\nIf there are any, the exit code is 1.",
+      "Find damage, rows that belong to nothing, and impossible times.\nIf a store has any, the exit code is 1.",
       "deplo db check tuned.db", [&exit_code](const ReadFlags& flags) { exit_code = run_check(flags); });
   add_store(check.command, check.flags->store);
   Reader sql = add_reader(

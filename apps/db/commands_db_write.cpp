@@ -94,7 +94,8 @@ std::string what_is_missing(const engine::MachineCodeCounts& counts) {
     text +=
         fmt::format("{}: another version of NVRTC made the measured code\n", counted(counts.other_compiler, "trial"));
   if (counts.stale > 0)
-    text += fmt::format("{}: this deplo makes another source than the measured one\n", counted(counts.stale, "trial"));
+    text += fmt::format("{}: this version of deplo generates a source that differs from the measured one\n",
+                        counted(counts.stale, "trial"));
   return text;
 }
 
@@ -137,10 +138,10 @@ void add_db_writers(Command db, int& exit_code) {
   command.run([merge] { run_merge(*merge); });
 
   auto prune = std::make_shared<PruneFlags>();
-  command = db.add(
-      "prune",
-      "List outdated rows, and remove them with --apply.\nA trial is outdated if its schedule now gives another "
-      "source, a run if it is empty. The best trials stay, and so do failures that spare a resumed run a measurement.");
+  command = db.add("prune",
+                   "List outdated rows, and remove them with --apply.\nA trial is outdated if its schedule now gives "
+                   "another source. A run is outdated if it has no trials. The best trials stay, and so do failures "
+                   "that a resumed run need not measure again.");
   command.examples("deplo db prune --apply tuned.db");
   add_store(command, prune->store);
   command.flag("--apply", prune->apply, "Remove the rows.");
@@ -148,13 +149,15 @@ void add_db_writers(Command db, int& exit_code) {
   command.run([prune] { run_prune(*prune); });
 
   auto instructions = std::make_shared<InstructionFlags>();
-  command = db.add("instructions",
-                   "Show the machine code of the best schedules on NVIDIA GPUs in figures, and store them.\nThe trails "
-                   "are compiled again; that needs NVRTC and nvdisasm, but no GPU. docs/cuda.md explains the figures.");
+  command =
+      db.add("instructions",
+             "Count the machine instructions of the best schedules on NVIDIA GPUs, and store the counts.\nThe trails "
+             "are compiled again, which needs NVRTC and nvdisasm, but no GPU. docs/cuda.md explains the columns.");
   command.examples("deplo db instructions --kernel matmul tuned.db");
   add_store(command, instructions->store);
   add_filter(command, instructions->filter, /*status=*/false);
-  command.flag("--all", instructions->all, "Take all valid schedules, not only the best of each kernel and device.");
+  command.flag("--all", instructions->all,
+               "Take all valid schedules, not only the best one of each kernel and device.");
   add_json(command, instructions->json);
   command.run([instructions, &exit_code] { exit_code = run_instructions(*instructions); });
 }

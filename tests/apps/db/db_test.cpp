@@ -133,7 +133,7 @@ TEST_F(Db, KernelsAndDevicesAreNamedByTheirBeginningOrAPattern) {
   EXPECT_THAT(refusal({"best", store_, "--device", "no such"}),
               HasSubstr("--device: expected a device of the store (" + device));
   EXPECT_EQ(db({"export", "--store", store_, "--kernel", "matmul", "-o", file("m.json")}).code, 0);
-  EXPECT_THAT(refusal({"export", "--store", store_, "--kernel", "softmax"}), HasSubstr("name one, found 2"));
+  EXPECT_THAT(refusal({"export", "--store", store_, "--kernel", "softmax"}), HasSubstr("name a single space, found 2"));
   EXPECT_EQ(run_program({"deplo", "report", store_, "--kernel", "*.M5", "-o", file("r.html")}).code, 0);
   const std::string page = read_file(file("r.html"));
   EXPECT_THAT(page, HasSubstr("softmax.M5"));

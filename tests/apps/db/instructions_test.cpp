@@ -118,7 +118,7 @@ TEST_F(Instructions, OfOtherCodeThanTheMeasuredAreNotStored) {
   EXPECT_THAT(refused("compiler.db", [](auto& trial) { trial.resources.binary_digest = "another"; }),
               HasSubstr("1 trial: another version of NVRTC made the measured code"));
   EXPECT_THAT(refused("source.db", [](auto& trial) { trial.digest = "another"; }),
-              HasSubstr("1 trial: this deplo makes another source than the measured one"));
+              HasSubstr("1 trial: this version of deplo generates a source that differs from the measured one"));
   EXPECT_EQ(refused("failed.db", [](auto& trial) { trial.status = Status::hang; }),
             "no valid trials of CUDA devices\n");
 }

@@ -177,7 +177,7 @@ TEST_F(Priors, Mistakes) {
   const std::string table = deplo::testing::write_file(folder_.path(), "x.csv", "k,time (ms)\n1,2\n2,3\n3,5\n");
   const Ran none = compare({"--spaces", table, "--analytic-prior", "40"});
   EXPECT_EQ(none.code, 1);
-  EXPECT_THAT(none.err, HasSubstr("--analytic-prior: expected a store with schedules"));
+  EXPECT_THAT(none.err, HasSubstr("--analytic-prior: expected a store among --spaces with schedules"));
 }
 
 }  // namespace
