@@ -146,10 +146,9 @@ void Compiler::choose_target() {
   if (options_.device.empty() == options_.target.empty())
     throw Error(fmt::format("CompileOptions: expected a device or a target, found {}",
                             options_.device.empty() ? "neither" : "both"));
-  if (options_.require_tuned && !options_.store)
-    throw Error("CompileOptions::require_tuned: expected a store with it, found none");
+  if (options_.require_tuned && !options_.store) throw Error("CompileOptions: require_tuned requires a store");
   if (options_.require_tuned && options_.nearest)
-    throw Error("CompileOptions::require_tuned: expected no nearest with it, found both");
+    throw Error("CompileOptions: require_tuned cannot be combined with nearest");
   std::optional<measure::DeviceInfo> device;
   if (!options_.device.empty()) device = measure::find_device(options_.device);
   target_ = device ? measure::target_of(*device) : load_target(options_.target);

@@ -20,11 +20,10 @@ void check(const Source& source) {
     throw Error(fmt::format("Source: expected one of expression, pt2, model, kernel, tile, space, found {}",
                             found == 0 ? "none" : "several"));
   if (source.kernel.empty() && source.expression.empty() && !source.symbols.empty())
-    throw Error("Source: expected symbols with a kernel or an expression only, found them without one");
+    throw Error("Source: symbols require a kernel or an expression");
   if (source.tile.empty() && !(source.entry.empty() && source.arguments.empty() && source.grid.empty()))
-    throw Error("Source: expected entry, arguments and grid with tile only, found one without it");
-  if (source.space.empty() && !source.kernel_file.empty())
-    throw Error("Source: expected kernel_file with space only, found it without one");
+    throw Error("Source: entry, arguments and grid require tile");
+  if (source.space.empty() && !source.kernel_file.empty()) throw Error("Source: kernel_file requires space");
   for (const auto& [name, value] : source.symbols)
     if (value < 1 || value > engine::most_extent)
       throw Error(fmt::format("Source: expected {} from 1 to {}, found {}", name, engine::most_extent, value));

@@ -61,7 +61,9 @@ void add_outputs(Command command, CompileOptions& options, std::string& output) 
       .flag("--smem", options.smem,
             "Instead of a level, draw the layout of staged buffers in the banks of shared memory.")
       .seldom();
-  command.flag("--prove", options.prove, "Prove schedules exactly, or with --ir ptx their CUDA.");
+  command.flag(
+      "--prove", options.prove,
+      "Prove in exact arithmetic that schedules compute their Loop IR; with --ir ptx, that their CUDA source does.");
   command
       .flag(
           "--resources", options.resources,
@@ -69,8 +71,8 @@ void add_outputs(Command command, CompileOptions& options, std::string& output) 
       .seldom();
   command
       .flag("--instructions", options.instructions,
-            "Instead of a level, count the machine instructions of each loop by class, with the least cycles of a "
-            "trip. CUDA targets only.")
+            "Instead of a level, count the machine instructions of each loop by class, and show the least cycles per "
+            "iteration. CUDA targets only.")
       .seldom();
   command
       .flag("--tileiras", options.tileiras,

@@ -67,8 +67,8 @@ void add_space(Command command, int& exit_code) {
   command.describe(
       "Count the schedules of a kernel, and show its decisions.\nThe counts are estimated from random paths (Knuth "
       "1975); --enumerate makes them exact. The output also shows how many schedules give the same kernel, and why "
-      "rules do not apply. Of a graph it also shows the sets of kernels that it may become. The column \"no effect\" "
-      "shows how often another value of the knob gave the same kernel.");
+      "rules do not apply. For a graph, it also shows the sets of kernels that fusion can make of the graph. The "
+      "column \"no effect\" shows how often another value of the knob gave the same kernel.");
   add_selection_flags(command, flags->source);
   add_inputs_function(command, flags->source);
   command.option("--target", options.target, "TARGET", "Compile for this target: a name under configs/targets.")

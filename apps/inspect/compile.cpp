@@ -67,7 +67,7 @@ Target pick_target(const CompileOptions& options) {
       options.target == "auto" ? measure::target_of(measure::find_device("opencl")) : load_target(options.target);
   if ((options.resources || options.instructions) && target.dialect != Dialect::cuda)
     throw Error(
-        fmt::format("{}: expected a target of CUDA (sm_80, sm_90, …), found {}", modes(options).front(), target.name));
+        fmt::format("{}: expected a CUDA target (sm_80, sm_90, …), found {}", modes(options).front(), target.name));
   if (is_source(options.level) && !is_source(options.level, target.dialect))
     throw Error(fmt::format("--ir: expected {} (or loop, tile, kernel) for the target {}, found {}",
                             join(source_levels(target.dialect), ", "), target.name, options.level));
@@ -177,7 +177,7 @@ void add_tileiras(InstructionTable& table, const engine::TileSource& tile, const
   const std::string bytes = read_file(tile.file);
   const auto program = ir::tile_program::read_program(bytes, tile.file);
   if (!program.is_bytecode)
-    throw Error(fmt::format("--tileiras: expected bytecode, which alone it reads, found a text ({})", tile.file));
+    throw Error(fmt::format("--tileiras: expected bytecode, found text, which tileiras does not read ({})", tile.file));
   table.add_cubin("tileiras", measure::cuda::compile_tile_bytecode(bytes, target.name),
                   find_entry(program, tile.entry).name);
 }
@@ -282,7 +282,7 @@ std::string compile_blocks(engine::TileLaunch launch, const std::string& why, co
   if (options.level == "kernel") return print(kernel.kernel);
   const measure::KernelCode code{std::move(kernel.kernel), std::move(kernel.source)};
   return print_opaque(program.name(), code, target, options,
-                      fmt::format("// {} block by block, because of this: {}\n{}", program.name(), why, about));
+                      fmt::format("// {} block by block; reason: {}\n{}", program.name(), why, about));
 }
 
 /// Prints the kernel of a user's own file.

@@ -25,7 +25,8 @@ std::string limits(const measure::DeviceInfo& info) {
   if (info.clock_mhz > 0) text += fmt::format(", {} MHz", info.clock_mhz);
   if (!info.architecture.empty()) text += ", " + info.architecture;
   text += fmt::format("; {} threads a block, {} KiB shared memory", info.max_threads, info.shared_bytes / 1024);
-  if (info.l2_bytes > 0) text += fmt::format(", {:.1f} MiB last cache", static_cast<double>(info.l2_bytes) / (1 << 20));
+  if (info.l2_bytes > 0)
+    text += fmt::format(", {:.1f} MiB last-level cache", static_cast<double>(info.l2_bytes) / (1 << 20));
   if (info.memory_bytes > 0) text += fmt::format(", {:.1f} GiB", static_cast<double>(info.memory_bytes) / (1 << 30));
   return text;
 }

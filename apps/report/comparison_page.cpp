@@ -115,7 +115,7 @@ Figure regret_over_trials(const Comparison& comparison, const Ordered& ordered) 
   }
   std::vector<double> trials(compare::regret_trials.back());
   std::iota(trials.begin(), trials.end(), 1.0);
-  Chart chart("regret", "Regret after few trials: geometric mean over spaces",
+  Chart chart("regret", "Regret after a few trials: geometric mean over spaces",
               {"trials", 1, trials.back(), false, Unit::count}, {"best tried / best known", 1, highest},
               longest_label(comparison));
   for (std::size_t i = 0; i < means.size(); ++i) chart.line(trials, means[i], i, comparison.contest.entrants[i].label);

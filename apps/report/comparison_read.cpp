@@ -40,7 +40,7 @@ class Node {
     return nodes;
   }
   std::string text() const {
-    if (!json_.is_string()) expected("a text");
+    if (!json_.is_string()) expected("a string");
     return json_.get<std::string>();
   }
   compare::Order order() const {
@@ -67,7 +67,7 @@ class Node {
   }
   std::int64_t count() const {
     const double value = number();
-    if (value < 0 || value > 0x1p53 || value != std::floor(value)) expected("a number of things");
+    if (value < 0 || value > 0x1p53 || value != std::floor(value)) expected("a count");
     return static_cast<std::int64_t>(value);
   }
   std::uint64_t seed() const {

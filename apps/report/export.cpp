@@ -50,9 +50,8 @@ fs::path make_folder(const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (!fs::is_directory(folder))
-    throw Error(
-        fmt::format("{}: expected a folder that can be created: {}", folder, error ? error.message() : "it is a file"),
-        Exit::environment);
+    throw Error(fmt::format("{}: cannot create the folder: {}", folder, error ? error.message() : "it is a file"),
+                Exit::environment);
   return folder;
 }
 

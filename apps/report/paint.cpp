@@ -88,7 +88,7 @@ void draw(const Picture& picture, void* surface, double width, double height, co
   GError* error = nullptr;
   const auto refuse = [&] {
     throw Error(
-        fmt::format("{}: librsvg does not draw it: {}", file, error != nullptr ? error->message : "no reason given"),
+        fmt::format("{}: librsvg cannot draw it: {}", file, error != nullptr ? error->message : "no reason given"),
         Exit::environment);
   };
   const Owned handle(

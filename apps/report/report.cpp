@@ -22,7 +22,7 @@ void check_file(const std::string& file, const ReportFiles& output) {
   std::error_code error;
   if (!fs::exists(file, error)) throw Error(file + ": expected a store or a comparison, found no such file");
   if (fs::equivalent(file, output.html, error))
-    throw Error(fmt::format("--output {}: expected another file than the input, found the same", output.html));
+    throw Error(fmt::format("--output {}: expected a file other than the input, found the same", output.html));
 }
 
 bool has_trials(const std::string& file) { return engine::is_store(file) || measure::is_pack(file); }
@@ -57,8 +57,8 @@ std::string report(const ReportFlags& flags) {
   for (const std::string& folder : {flags.output.svg_folder, flags.output.png_folder, flags.output.pdf_folder})
     if (!folder.empty()) places += ", " + folder;
   const std::string without = damaged == 0 ? ""
-                                           : fmt::format(", without {} damaged {} of the store, named there", damaged,
-                                                         damaged == 1 ? "row" : "rows");
+                                           : fmt::format("; left out {} damaged {} of the store, listed on the page",
+                                                         damaged, damaged == 1 ? "row" : "rows");
   return fmt::format("{}: {} plots{}\n", places, page.all_plots().size(), without);
 }
 

@@ -162,8 +162,10 @@ void add_front(Page& page, const TunedKernel& kernel, const std::string& store) 
       row.push_back(front.objectives[i]->is_noisy() ? significant(values[i]) : fmt::format("{:.0f}", values[i]));
     row.insert(row.end(), {std::string(name(trial.stage)), trial.digest, trial.trail});
   }
-  page.text(fmt::format("{}Front of its objectives: {} of {}. No other schedule is better in one and not worse in any.",
-                        store, front.trials.size(), counted(static_cast<std::int64_t>(front.valid), "valid schedule")));
+  page.text(
+      fmt::format("{}Pareto front of the objectives: {} of {}. No other schedule is better in one objective and at "
+                  "least as good in all others.",
+                  store, front.trials.size(), counted(static_cast<std::int64_t>(front.valid), "valid schedule")));
   page.table(table);
 }
 

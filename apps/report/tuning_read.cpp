@@ -241,11 +241,11 @@ std::string TunedStore::describe_code(std::int64_t trial) {
                         cut_line(row.text(3)));
   if (!text.empty()) text += ". ";
   if (const std::string notes = row.text(11); !notes.empty()) text += fmt::format("ptxas says: {}. ", cut_line(notes));
-  if (row.is_null(4)) return text + fmt::format("`deplo db instructions {}` adds figures of its instructions.", file_);
+  if (row.is_null(4)) return text + fmt::format("`deplo db instructions {}` adds counts of its instructions.", file_);
   text +=
       fmt::format("{}, {} of slow paths. ", counted(row.integer(4), "instruction"), counted(row.integer(5), "call"));
   if (row.integer(6) == 0) return text + "No loop.";
-  return text + fmt::format("Hot loop: {}, {:.1f} % arithmetic, at least {} a trip (bound by {}): {}.",
+  return text + fmt::format("Hot loop: {}, {:.1f} % arithmetic, at least {} per iteration (bound by {}): {}.",
                             counted(row.integer(6), "instruction"), 100 * row.real(7), counted(row.integer(8), "cycle"),
                             cut_line(row.text(9)), print_classes(*database_, row.text(10)));
 }

@@ -70,7 +70,7 @@ Trail untuned_trail(const TunedKernel& kernel, const Origin& origin) {
 void explain_schedule(TunedKernel& kernel) {
   kernel.imported = kernel.text.starts_with("recorded ");
   if (kernel.imported) {
-    kernel.unreadable = "Recorded by another program: these rules do not know its schedules.";
+    kernel.unreadable = "Recorded by another program: deplo's rules do not know its schedules.";
     return explain_by_trail(kernel, {});
   }
   if (kernel.trials.empty()) return;  // all trials are damaged
@@ -80,7 +80,7 @@ void explain_schedule(TunedKernel& kernel) {
     untuned = untuned_trail(kernel, origin);
     if (!kernel.best_trail.empty()) explain_by_rules(kernel, origin, untuned);
   } catch (const Error& error) {  // the trail is of another version, or for another target than the device's
-    kernel.unreadable = fmt::format("The rules of this program cannot replay it: {}.", error.what());
+    kernel.unreadable = fmt::format("The rules of this version of deplo cannot replay it: {}.", error.what());
     explain_by_trail(kernel, untuned);
   }
   kernel.summary.untuned = kernel.times_of(print(untuned));

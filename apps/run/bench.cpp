@@ -272,7 +272,8 @@ class Bencher {
     const measure::worker::Libraries& libraries = runner_->libraries();
     row.no_baseline = libraries.none;
     if (kernel.opaque && !second)
-      row.no_baseline = schedule.origin == engine::Origin::tuned ? "untuned is the same" : "it is not tuned";
+      row.no_baseline =
+          schedule.origin == engine::Origin::tuned ? "the untuned configuration is the same" : "not tuned";
     if (!kernel.opaque) {
       const rules::Ceilings ceilings = rules::highest(known_ceilings(), runner_->ceilings());
       row.model_us = model_us(schedule, ceilings);

@@ -27,7 +27,7 @@ std::string interval(const measure::Interval& between) {
 
 std::string title(const BenchBaseline& baseline) {
   if (baseline.precision == own_precision)
-    return baseline.library == "B" ? "ours by schedule B" : "ours by the heuristic's schedule";
+    return baseline.library == "B" ? "ours with schedule B" : "ours with the heuristic's schedule";
   return fmt::format("{} {}{}", baseline.library, baseline.version,
                      baseline.precision == "fp32" ? "" : " " + baseline.precision);
 }
@@ -178,8 +178,8 @@ std::string print_table(const BenchReport& report, std::size_t width) {
     text += fmt::format("; the {} with a baseline: ours {} µs, baseline {} µs, baseline/ours {:.3f}", sum.kernels,
                         significant(sum.compared), significant(sum.baseline), sum.baseline / sum.compared);
   if (sum.untuned != sum.ours)
-    text +=
-        fmt::format("; by the other schedules {} µs, {:.3f} of ours", significant(sum.untuned), sum.untuned / sum.ours);
+    text += fmt::format("; with the other schedules {} µs, {:.3f} of ours", significant(sum.untuned),
+                        sum.untuned / sum.ours);
   for (const Mean& mean : means(report))
     text += fmt::format("\ngeometric mean of baseline/ours over {}: {:.3f}  {}",
                         counted(static_cast<std::int64_t>(mean.kernels), "kernel"), mean.ratio(), mean.title);

@@ -70,17 +70,17 @@ void add_timing_flags(Command command, BenchOptions& options) {
       .show_default();
   command
       .option("--store", options.store, "FILE",
-              "Take schedules from this store, add the times to it, and show its other times of the kernels (see "
-              "`deplo db import`).")
+              "Take schedules from this store, add the times to it, and show the times of libraries in it (see `deplo "
+              "db import`).")
       .seldom();
   command
       .flag("--in-process", options.in_process,
-            "Run the kernels in this process, for a debugger: a crash is the end of all.")
+            "Run the kernels in this process, for a debugger. If one crashes, so does the process.")
       .seldom();
   command
       .option("--ab", options.ab, "TRAIL TRAIL",
-              "Time two schedules of a single kernel, each a quoted trail; with --space two configurations, each "
-              "NAME=VALUE,…")
+              "Time two schedules of a single kernel, each a quoted trail. With --space, time two configurations "
+              "(NAME=VALUE,…).")
       .words(2, 2)
       .seldom();
 }
@@ -91,8 +91,8 @@ void add_bench(Command command, int& exit_code) {
   auto flags = std::make_shared<BenchFlags>();
   BenchOptions& options = flags->options;
   command.describe(
-      "Time the kernels of a graph, a kernel, a tile program or a kernel file, and the libraries that have them.\n"
-      "The contenders run in alternating rounds. If a kernel is wrong, the exit code is 1.");
+      "Time the kernels of a graph, a kernel, a tile program or a kernel file against libraries that have the same "
+      "kernels.\nAll contenders run in alternating rounds. If a kernel is wrong, the exit code is 1.");
   add_selection_flags(command, flags->source);
   command.option("--config", options.config, "FILE",
                  "Time the kernels of an experiment, such as experiments/suite84.yaml.");

@@ -69,24 +69,32 @@ void add_check_source(Command command, engine::TileSource& source, CudaCheckOpti
   command.option("--entry", source.entry, "NAME", "Take this entry [the only one].");
   command
       .option("--arg", source.arguments, "NAME=VALUE",
-              "An argument, in order: n=64, A=f16[100,64], A=a.npy (--tile), M=map(A, 8x64, 128) (--cuda).")
+              "Pass this argument, such as n=64, A=f16[100,64], A=a.npy (--tile) or M=map(A, 8x64, 128) (--cuda). "
+              "Repeat in the entry's order.")
       .repeated();
   command.option("--grid", source.grid, "X,Y,Z",
-                 "The blocks in each dimension, such as 64,2, or with --tile cdiv(a[0], 128).");
+                 "Set the number of blocks in each dimension, such as 64,2, or with --tile cdiv(a[0], 128).");
 }
 
 constexpr const char* reference_help =
-    "With --cuda: compare with this PyTorch expression, whose inputs are arrays by name (docs/ptx_machine.md).";
+    "With --cuda: compare with this PyTorch expression, whose inputs are the kernel's arrays, by name "
+    "(docs/ptx_machine.md).";
 
 void add_cuda_flags(Command command, CudaCheckOptions& options) {
-  command.option("--threads", options.threads, "X,Y,Z", "With --cuda: the threads of a block in each dimension.")
+  command
+      .option("--threads", options.threads, "X,Y,Z",
+              "With --cuda: set the number of threads per block in each dimension.")
       .show_default();
-  command.option("--shared-bytes", options.shared_bytes, "N", "With --cuda: bytes of dynamic shared memory of a block.")
+  command
+      .option("--shared-bytes", options.shared_bytes, "N",
+              "With --cuda: set the dynamic shared memory of a block, in bytes.")
       .between(std::int64_t{0}, std::int64_t{232448})
       .seldom();
   command.option("--target", options.target, "ARCHITECTURE", "With --cuda or --space: compile for this architecture.")
       .show_default();
-  command.option("--runs", options.runs, "N", "With --cuda or --space: run it in N orders of the threads.")
+  command
+      .option("--runs", options.runs, "N",
+              "With --cuda or --space: run the kernel N times, each with another order of the threads.")
       .between(std::int64_t{1}, std::int64_t{1'000'000})
       .show_default();
   command.option("--reference", options.reference, "CODE", reference_help);

@@ -58,7 +58,7 @@ int run_source(RunFlags& flags) {
   const bool interpreted = options.device == "interpreter";
   if (flags.as_kernels && !interpreted) throw Error("--as-kernels requires --device interpreter");
   if (!measure::has_times(options.device)) {
-    if (options.whole) throw Error("--whole requires a device that has times, found " + options.device);
+    if (options.whole) throw Error("--whole requires a device that measures time, found " + options.device);
     options.no_measure = true;
   }
   if (flags.prove && !options.device.starts_with("ptx:"))
@@ -84,9 +84,9 @@ int run_source(RunFlags& flags) {
 void add_tile_flags(Command command, RunFlags& flags) {
   RunOptions& options = flags.run;
   command
-      .option(
-          "--reference", options.reference, "CODE",
-          "With --tile: compare with this PyTorch expression of the arrays, such as \"A @ B\", not with the blocks.")
+      .option("--reference", options.reference, "CODE",
+              "With --tile: compare with this PyTorch expression of the arrays, such as \"A @ B\", instead of with the "
+              "interpreted blocks.")
       .seldom();
   command
       .flag("--as-kernels", flags.as_kernels,
@@ -94,8 +94,8 @@ void add_tile_flags(Command command, RunFlags& flags) {
       .seldom();
   command
       .option("--limit", flags.limit, "SECONDS",
-              "With --tile or --space: end a program that runs block by block, or a kernel of yours, after SECONDS "
-              "[60].")
+              "With --tile or --space: end a program that runs block by block, or a kernel file's kernel, after "
+              "SECONDS [60].")
       .between(0.1, 1e6)
       .seldom();
   for (const char* flag : {"--reference", "--as-kernels"}) command.needs(flag, "--tile");
@@ -107,22 +107,21 @@ void add_run(Command command, int& exit_code) {
   auto flags = std::make_shared<RunFlags>();
   RunOptions& options = flags->run;
   command.describe(
-      "Run a graph, a tile program or a kernel file and check its outputs.\nA reference in double tells whether the "
-      "outputs are right. If one is wrong, the exit code is 1.");
+      "Run a graph, a tile program or a kernel file and check its outputs.\nThe outputs are compared with a reference "
+      "in double. If one is wrong, the exit code is 1.");
   add_program_flags(command, flags->source);
   add_tile_flags(command, *flags);
   add_device_flags(command, options, flags->inputs);
-  command.flag("--no-measure", options.no_measure, "Time nothing: run each kernel once and check the outputs.")
+  command.flag("--no-measure", options.no_measure, "Measure no times: run each kernel once and check the outputs.")
       .seldom();
   command
-      .option(
-          "--outputs", options.outputs, "FOLDER|FILE",
-          "Write the outputs to this folder, as NumPy files of float32, int32, int64 or bool: 0.npy, 1.npy, …; of a "
-          "tile program or a kernel file NAME.npy. A FILE.npz becomes one archive of these files.")
+      .option("--outputs", options.outputs, "FOLDER|FILE",
+              "Write the outputs to this folder as NumPy files (float32, int32, int64 or bool): 0.npy, 1.npy, …, or "
+              "NAME.npy for a tile program or a kernel file. For a FILE.npz, write one archive of these files.")
       .seldom();
   command
       .flag("--fingerprint", options.fingerprint,
-            "Print a digest of each kernel's order of operations. Equal ones mean equal bits (docs/determinism.md).")
+            "Print a digest of each kernel's order of operations. Equal digests mean equal bits (docs/determinism.md).")
       .seldom();
   command
       .flag(
@@ -132,8 +131,8 @@ void add_run(Command command, int& exit_code) {
       .seldom();
   command
       .flag("--whole", options.whole,
-            "Time the graph as a whole, its kernels one after the other, and compare with these one by one instead of "
-            "with the reference.")
+            "Time the graph as a whole, its kernels in sequence. Compare its outputs with those of the kernels "
+            "launched one by one, not with the reference.")
       .seldom();
   command.excludes("--whole", {"--no-measure"});
   add_configuration(command, options.configuration);

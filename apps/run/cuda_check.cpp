@@ -211,15 +211,15 @@ std::string print_table(const CudaCheckReport& report) {
   if (!report.finding.empty())
     return text + fmt::format("{}: {}\n{} on the PTX machine of {}, seed {}\n", report.file, report.finding,
                               report.entry, report.target, report.seed);
-  text += fmt::format("{} on the PTX machine of {}: nothing found in {} of {} instructions of threads\n", report.entry,
-                      report.target, counted(report.runs, "run"), report.instructions);
+  text += fmt::format("{} on the PTX machine of {}: nothing found in {}, {} thread instructions in total\n",
+                      report.entry, report.target, counted(report.runs, "run"), report.instructions);
   for (const auto& array : report.arrays) {
     std::string first;
     for (const double x : array.first) first += fmt::format(" {}", significant(x));
     text += fmt::format("  {}: {}: {} of {} changed; begins with{}\n", array.name, array.type, array.changed,
                         counted(array.elements, "element"), first);
   }
-  if (!report.compared.empty()) text += fmt::format("  as the reference: {}\n", join(report.compared, ", "));
+  if (!report.compared.empty()) text += fmt::format("  equal to the reference: {}\n", join(report.compared, ", "));
   if (!report.unequal.empty()) text += fmt::format("  {} depends on the order in which threads run\n", report.unequal);
   return text;
 }

@@ -56,7 +56,7 @@ std::vector<search::PositionPtr> choose(const engine::OpaqueKernel& kernel, cons
   if (options.sample > 0) return draw(space, options.sample, options.seed);
   if (!options.all) return {kernel.candidate(options.configuration, "--configuration")};
   if (count(space) > max_all)
-    throw Error(fmt::format("--all: expected at most {} configurations, found {:.10g}; --sample N takes some of them",
+    throw Error(fmt::format("--all: expected at most {} configurations, found {:.10g}; --sample N checks some of them",
                             max_all, count(space)));
   std::vector<search::PositionPtr> all;
   add_all(space.root(), all);

@@ -187,9 +187,9 @@ void Runner::build_all() {
 std::unique_ptr<measure::Executable> Runner::build(const std::string& name, const engine::Schedule& schedule) {
   auto built = device_->build(schedule.compiled.code);
   if (!built.ok())
-    throw Error(fmt::format("kernel {}: expected it to build on {}, found: {}", name, device_->info().name,
-                            built.failure().message),
-                Exit::environment);
+    throw Error(
+        fmt::format("kernel {}: cannot be built on {}: {}", name, device_->info().name, built.failure().message),
+        Exit::environment);
   return std::move(built.value());
 }
 
@@ -231,8 +231,8 @@ double Runner::launch(std::size_t number, measure::Arrays& slots) {
   else if (const auto failed = executables_[kernel]->execute(*arrays, blocks))
     time = *failed;
   if (!time.ok())
-    throw Error(fmt::format("kernel {}: expected it to run on {}, found: {}", module_.kernels[number].name,
-                            device_->info().name, time.failure().message),
+    throw Error(fmt::format("kernel {}: failed on {}: {}", module_.kernels[number].name, device_->info().name,
+                            time.failure().message),
                 Exit::environment);
   return time.value();
 }
@@ -269,7 +269,7 @@ void Runner::write_outputs(const std::vector<ir::Numbers>& found) const {
 /// Times the whole graph as it runs in a model: a kernel finds in the caches what the previous kernel left there, but
 /// the graph's inputs are not cached.
 void Runner::time_whole() {
-  if (module_.kernels.empty()) throw Error("--whole: expected kernels to time, found outputs without elements only");
+  if (module_.kernels.empty()) throw Error("--whole: expected kernels to time, found only outputs without elements");
   const std::int64_t l2_bytes = device_->info().l2_bytes;
   measure::OperandSets sets(*device_, slot_buffers(),
                             measure::operand_set_count(measure::footprint(slot_buffers()), l2_bytes));
@@ -295,9 +295,8 @@ void Runner::time_whole() {
   auto checks = replay(*chain, sets[0], expected, 0);
   const auto require = [&](const auto& result) {
     if (!result.ok())
-      throw Error(
-          fmt::format("the graph: expected it to run on {}, found: {}", device_->info().name, result.failure().message),
-          Exit::environment);
+      throw Error(fmt::format("the graph: failed on {}: {}", device_->info().name, result.failure().message),
+                  Exit::environment);
   };
   require(timings[0]);
   require(checks);
@@ -397,7 +396,7 @@ void Runner::compare(const std::vector<ir::Numbers>& found) {
   };
   check_all(std::vector<std::vector<double>>(found.size()));
   if (report_.right()) return;
-  progress_.status("reference", "what rounding explains");
+  progress_.status("reference", "estimating rounding errors");
   check_all(subject_->rounding(expected));
 }
 
@@ -457,7 +456,7 @@ RunReport run(const RunOptions& options, Progress& progress) {
   engine::LaunchForm form = form_of(options, launch, progress);
   if (form.module)
     return Runner(options, tile_subject(std::move(launch), std::move(*form.module), options), progress).run();
-  if (options.device == "interpreter") throw Error(form.why_blocks + "; without --as-kernels its blocks run");
+  if (options.device == "interpreter") throw Error(form.why_blocks + "; without --as-kernels, it runs block by block");
   return run_blocks(options, form.why_blocks, progress);
 }
 

@@ -127,7 +127,7 @@ std::string fingerprints(const RunReport& report) {
   std::string text;
   for (std::size_t i = 0; i < report.kernels.size(); ++i)
     if (const KernelLaunch& k = report.kernels[i]; !k.fingerprint.empty())
-      text += fmt::format("fingerprint of {} {}: {}, of a row {}\n", i, k.name, k.fingerprint, k.row_fingerprint);
+      text += fmt::format("fingerprint of {} {}: {}, of each row {}\n", i, k.name, k.fingerprint, k.row_fingerprint);
   return text.empty() ? "" : text + "\n";
 }
 
@@ -223,7 +223,7 @@ std::string print_table(const RunReport& report, std::size_t width) {
   std::string notes =
       fmt::format("\n{} ({}), seed {}; buffers {} MB, without sharing {} MB\n", report.device, report.target,
                   report.seed, three_digits(report.buffer_bytes / 1e6), three_digits(report.tensor_bytes / 1e6));
-  if (report.blocks) notes += fmt::format("block by block, because of this: {}\n", report.blocks->why);
+  if (report.blocks) notes += fmt::format("block by block; reason: {}\n", report.blocks->why);
   if (!report.kernels.empty())
     notes += report.kernels.front().configuration.empty() ? schedules_text(report) : configuration_text(report);
   return text + wrap(notes, width);

@@ -113,7 +113,7 @@ class TileSubject : public Subject {
       if (node.kind != ir::torch::Node::Kind::input) continue;
       const auto array = std::ranges::find(arrays_, node.name, &tiles::Array::name);
       if (array == arrays_.end())
-        throw Error(fmt::format("--reference: expected no inputs but the arrays, found '{}'", node.name));
+        throw Error(fmt::format("--reference: expected only arrays of the program as inputs, found '{}'", node.name));
       sources[i] = array->numbers();
     }
     return sources;

@@ -130,9 +130,9 @@ TEST(MachineCodeErrors, OneLine) {
         with({"--ir", level, "--target", "opencl-cpu"}), 1,
         fmt::format("--ir: expected opencl (or loop, tile, kernel) for the target opencl-cpu, found {}", level));
   expect_error(with({"--resources", "--target", "opencl-gpu"}), 1,
-               "--resources: expected a target of CUDA (sm_80, sm_90, …), found opencl-gpu");
+               "--resources: expected a CUDA target (sm_80, sm_90, …), found opencl-gpu");
   expect_error(with({"--instructions", "--target", "opencl-gpu"}), 1,
-               "--instructions: expected a target of CUDA (sm_80, sm_90, …), found opencl-gpu");
+               "--instructions: expected a CUDA target (sm_80, sm_90, …), found opencl-gpu");
   expect_error(with({"--resources", "--instructions"}), 1, "--resources cannot be combined with --instructions");
   expect_error(with({"--resources", "--ir", "cuda"}), 1, "--ir cannot be combined with --resources");
   expect_error(with({"--resources", "--smem"}), 1, "--smem cannot be combined with --resources");

@@ -71,7 +71,8 @@ TEST(TileCompile, Tileiras) {
     }
   };
   if (!measure::cuda::find_program("nvdisasm")) GTEST_SKIP() << "no nvdisasm";
-  EXPECT_THAT(answer(vector_add()), HasSubstr("--tileiras: expected bytecode, which alone it reads, found a text"));
+  EXPECT_THAT(answer(vector_add()),
+              HasSubstr("--tileiras: expected bytecode, found text, which tileiras does not read"));
   const engine::TileSource scale{
       root + "/experiments/tile/exported/scale_13.1.tileirbc", "", {"x=f16[1000]", "y=f16[1000]", "2.0"}, "8"};
   if (!measure::cuda::find_program("tileiras"))

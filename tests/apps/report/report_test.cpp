@@ -172,7 +172,7 @@ TEST_F(Report, NamesAndMessagesAreText) {
   const std::string page = page_of({file("a.db")});
   EXPECT_THAT(page, AllOf(Not(HasSubstr("<script")), Not(HasSubstr("<b>")), HasSubstr("&lt;script&gt;")));
   for (const char* part : {"Every trial", "Best so far over the time", "Distribution", "share of the variance",
-                           "build_error", "hang", "block", "The rules of this program cannot replay it"})
+                           "build_error", "hang", "block", "The rules of this version of deplo cannot replay it"})
     EXPECT_THAT(page, HasSubstr(part));
   for (const char* loads : {"http:", "https:", "src=", "url(", "@import", "<script", "file:"})
     EXPECT_THAT(page, Not(HasSubstr(loads)));
@@ -288,7 +288,7 @@ TEST_F(Report, DamagedRowsAreNamed) {
   }
   const Ran ran = run_program({"deplo", "report", file("a.db"), "-o", file("a.html")});
   ASSERT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("without 5 damaged rows"));
+  EXPECT_THAT(ran.out, HasSubstr("left out 5 damaged rows"));
   const std::string page = read_file(file("a.html"));
   EXPECT_THAT(page,
               AllOf(HasSubstr("not shown: 5 "), HasSubstr("trial 5 of k: expected knob=value, found 'garbage [31m'"),
@@ -416,11 +416,11 @@ TEST_F(Report, BadInput) {
   refuses({file("good.db"), "--kernel", "x", out}, 1, "expected a kernel of the store (k, matmul 4x4x4), found 'x'");
   refuses({file("good.db"), text, out}, 1, "expected a second store");
   refuses({file("good.db"), file("good.db"), file("good.db"), out}, 1, "found 3 files");
-  refuses({file("good.db"), "-o", file("good.db")}, 1, "expected another file than the input");
+  refuses({file("good.db"), "-o", file("good.db")}, 1, "expected a file other than the input");
   refuses({file("good.db"), "-o", file("empty.db")}, 1, "found a database");
   refuses({file("good.db"), "-o", file("no/such/x.html")}, 2, "cannot be written: No such file");
   refuses({file("good.db"), "-o", "/dev/full"}, 2, "cannot be written: No space left");
-  refuses({file("good.db"), out, "--svg", text}, 2, "expected a folder");
+  refuses({file("good.db"), out, "--svg", text}, 2, "cannot create the folder");
   const std::string json =
       deplo::testing::write_file(folder_.path(), "c.json", print_comparison_json(small_comparison(folder_)));
   refuses({json, out}, 2, "cannot be written: File too large", {.largest_file = 4096});

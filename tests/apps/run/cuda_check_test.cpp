@@ -116,7 +116,7 @@ TEST_F(CudaCheck, ComparesWithAReference) {
   CudaCheckReport report = check_cuda(options);
   EXPECT_EQ(report.finding, "");
   EXPECT_EQ(report.compared, std::vector<std::string>{"c"});
-  EXPECT_THAT(print_table(report), HasSubstr("as the reference: c\n"));
+  EXPECT_THAT(print_table(report), HasSubstr("equal to the reference: c\n"));
   options.reference = "a = torch.randn(32, 32); b = torch.randn(32, 32); a @ b.T";
   EXPECT_THAT(check_cuda(options).finding, ::testing::AllOf(HasSubstr("wrong: expected "), HasSubstr("of 'c', found "),
                                                             HasSubstr("of 1024 elements are wrong)")));

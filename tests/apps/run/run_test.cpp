@@ -276,7 +276,7 @@ TEST(Run, FingerprintsAreThoseOfTheOrder) {
   const std::string found = run_json(flags("1"))["kernels"][0]["fingerprint"];
   EXPECT_THAT(found, ::testing::MatchesRegex("[0-9a-f]+"));
   EXPECT_EQ(run_json(flags("2"))["kernels"][0]["fingerprint"], found);
-  EXPECT_THAT(run(flags("1")).out, HasSubstr("fingerprint of 0 softmax: " + found + ", of a row "));
+  EXPECT_THAT(run(flags("1")).out, HasSubstr("fingerprint of 0 softmax: " + found + ", of each row "));
   EXPECT_EQ(run_json({"-c", "torch.randn(5) > 0", "--no-measure"})["kernels"][0]["fingerprint"], "");
 }
 

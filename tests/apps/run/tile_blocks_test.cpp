@@ -107,7 +107,7 @@ TEST_F(TileBlocks, WhatAProgramPrintsIsShown) {
   const Ran one = run_program(command("run", hello()));
   EXPECT_EQ(one.code, 0) << one.err;
   EXPECT_THAT(one.out, StartsWith("Hello World!\nhello_world_kernel block by block: 1 x 1 x 1 blocks of "));
-  EXPECT_THAT(one.out, HasSubstr("block by block, because of this: "));
+  EXPECT_THAT(one.out, HasSubstr("block by block; reason: "));
   EXPECT_THAT(one.out, Not(HasSubstr("tolerance"))) << "it has no arrays";
 
   std::multiset<std::string> expected;
@@ -211,7 +211,7 @@ TEST_F(TileBlocks, MistakesAreOneLine) {
   for (const char* flag : {"--nearest", "--whole"}) expect_error(command("run", hello(), {flag}), flag + no_kernels);
   expect_error(command("run", hello(), {"--reference", "A"}), "--reference" + no_kernels);
   expect_error(command("run", hello(), {"--device", "interpreter", "--as-kernels"}),
-               "; without --as-kernels its blocks");
+               "; without --as-kernels, it runs block by block");
   expect_error(command("run", hello(), {"--device", "interpreter", "--form", "blocks"}),
                "--form blocks requires a device of OpenCL or CUDA");
   expect_error({"deplo", "run", "-c", "torch.randn(3)", "--form", "blocks"}, "which is not a tile program");
@@ -251,7 +251,7 @@ TEST(TileBlocksCompile, TheChapterForEachTarget) {
         EXPECT_EQ(ran.code, 0) << one.file << ": " << ran.err;
         EXPECT_THAT(ran.out, HasSubstr("__global__")) << one.file;
         if (!more.empty()) {
-          EXPECT_THAT(ran.out, HasSubstr(" block by block, because of this: --form blocks asks for it\n")) << one.file;
+          EXPECT_THAT(ran.out, HasSubstr(" block by block; reason: --form blocks asks for it\n")) << one.file;
         }
       }
     }
@@ -260,7 +260,7 @@ TEST(TileBlocksCompile, TheChapterForEachTarget) {
 TEST(TileBlocksCompile, ItsTextSaysWhy) {
   const Ran opencl = run_program(command("compile", hello()));
   EXPECT_EQ(opencl.code, 0) << opencl.err;
-  EXPECT_THAT(opencl.out, StartsWith("// hello_world_kernel block by block, because of this: " + root));
+  EXPECT_THAT(opencl.out, StartsWith("// hello_world_kernel block by block; reason: " + root));
   EXPECT_THAT(opencl.out, HasSubstr("__kernel"));
   if (!measure::cuda::Nvrtc::available()) GTEST_SKIP() << "no NVRTC";
   const Case mutex{"experiments/tile/mutex.tile", {}, "7"};
@@ -290,7 +290,7 @@ Case fourier() {
 // As elements, the inner factors of a Fourier transform would be computed again for each output.
 TEST_F(TileBlocks, TheFormThatRepeatsNoWorkIsTaken) {
   EXPECT_THAT(run_program(command("run", fourier())).out,
-              HasSubstr("block by block, because of this: as elements it would compute each value 6.7 times\n"));
+              HasSubstr("block by block; reason: as elements it would compute each value 6.7 times\n"));
   const Json elements = run_json(fourier(), {"--form", "elements"});
   EXPECT_EQ(elements.at("kernels").size(), 2U);
   EXPECT_EQ(run_json(fourier(), {"--whole"}).at("kernels").size(), 2U) << "a flag about kernels";

@@ -80,7 +80,7 @@ TEST_F(KernelObjectives, HaveAFrontEverywhere) {
   EXPECT_GE(rows[0]["front"].size(), 2u) << rows;
   run({"deplo", "report", store(), "-o", folder_.file("r.html")});
   EXPECT_THAT(read_file(folder_.file("r.html")),
-              AllOf(HasSubstr("Front of its objectives"), HasSubstr("code_size (bytes)")));
+              AllOf(HasSubstr("Pareto front of the objectives"), HasSubstr("code_size (bytes)")));
 
   // A T4 file contains all objectives of each configuration, and can be imported again.
   const std::string t4 = folder_.file("walk_T4.json");
