@@ -7,8 +7,9 @@
 
     deplo-tune --config experiments/smoke.yaml --search "exec:python3 random_search.py"
 
-deplo puts this folder on PYTHONPATH. The protocol is in docs/protocol.md. Whatever the program prints goes to standard error, because deplo
-reads standard output. The program ends when deplo ends the search: every call may raise SystemExit.
+deplo puts this folder on PYTHONPATH. docs/protocol.md describes the protocol. Whatever the program prints goes to
+standard error, because deplo reads standard output. The program ends when deplo ends the search: every call may raise
+SystemExit.
 """
 import json
 import random
@@ -19,10 +20,11 @@ RANDOM = {"random": True}
 
 
 class Result:
-    """What one configuration gave.
+    """The result of one configuration.
 
-    `us`: the time in microseconds, or None if it failed. `status`: "ok", or why it failed. `seconds`: what
-    measuring it took. `effort`: the share of a full measurement. `repeated`: it had been asked for before.
+    `us`: the time in microseconds, or None if the configuration failed. `status`: "ok", or the kind of failure.
+    `seconds`: how long the measurement took. `effort`: the share of a full measurement. `repeated`: whether the
+    program had asked for this configuration before.
     """
 
     __slots__ = ("id", "config", "us", "status", "seconds", "effort", "message", "repeated")
@@ -38,7 +40,7 @@ class Result:
 
     @property
     def cost(self):
-        """The time, and infinity for a failure."""
+        """The time, or infinity for a failure."""
         return self.us if self.us is not None else float("inf")
 
     def __repr__(self):
@@ -46,24 +48,24 @@ class Result:
 
 
 class Knob:
-    """`kind` is "integer", "text" or "on_off"; `meaning` is for people and language models."""
+    """`kind` is "integer", "text" or "on_off"; `meaning` is a text for people and language models."""
 
     def __init__(self, name, kind, options, meaning):
         self.name, self.kind, self.options, self.meaning = name, kind, options, meaning
 
 
 def _number(value):
-    """The Python number of one of NumPy's, which many optimizers return."""
+    """Converts a NumPy number, which many optimizers return, to a Python number."""
     if hasattr(value, "item"):
         return value.item()
-    raise TypeError("expected numbers and texts in a wish, found %r" % (value,))
+    raise TypeError("expected numbers and strings in a wish, found %r" % (value,))
 
 
 class Space:
-    """The space to search, and the measurements so far. Made by connect().
+    """The space to search, and the measurements so far. connect() makes it.
 
-    A wish is a dict of knobs and values, complete or not. deplo takes the nearest candidate that exists: knobs
-    that are missing take their default. A wish may also be a Result, the number of a candidate, or random().
+    A wish is a dict from knobs to values. It may leave out knobs, which then have their defaults. deplo takes the
+    nearest candidate that exists. A wish may also be a Result, the number of a candidate, or random().
     """
 
     def __init__(self, name, learns):
@@ -80,7 +82,7 @@ class Space:
         self.device = hello["device"]
         self.objective = hello.get("objective", "time (µs)")  # what Result.us is
         self.knobs = [Knob(k["name"], k["kind"], k["options"], k["meaning"]) for k in hello["knobs"]]
-        self.results = {}  # id -> Result of everything measured, also of what deplo measured by itself
+        self.results = {}  # id -> Result of every measurement, also those that deplo made on its own
         self.best = None  # the fastest Result
         self.warm_start = []  # lists of (config, us or None) from other devices and shapes
         self.rng = random.Random(self.seed)
@@ -90,15 +92,15 @@ class Space:
     # What a strategy calls.
 
     def random(self):
-        """A wish for a random candidate that nobody asked for, each with the same chance where they can be counted."""
+        """A wish for a random new candidate. All have the same chance if the space is small enough to count them."""
         return RANDOM
 
     def evaluate(self, wish, effort=1):
-        """Has one candidate measured. Returns its Result."""
+        """Lets deplo measure one candidate. Returns its Result."""
         return self.evaluate_all([wish], effort)[0]
 
     def evaluate_all(self, wishes, effort=1):
-        """Has candidates measured, as many at a time as deplo can build ahead. Returns their Results, in order."""
+        """Lets deplo measure candidates, as many at a time as it can build ahead. Returns their Results, in order."""
         waiting = [dict(self._asked_for(wish), effort=effort) for wish in wishes]
         found = []
         while waiting or any(one.status is None or one.effort < effort for one in found):
@@ -112,26 +114,26 @@ class Space:
         return found
 
     def draw(self, n):
-        """n random candidates, as Results without a time. They are not measured, and may repeat."""
+        """Returns n random candidates, as Results without a time. They are not measured, and may repeat."""
         return [self._result(each) for each in self._query(query="random", n=n)["candidates"]]
 
     def repair(self, wish):
-        """The candidate that a wish would become, as a Result. It is not measured."""
+        """Returns the candidate that a wish would become, as a Result. It is not measured."""
         return self._result(self._query(query="repair", wish=wish)["candidates"][0])
 
     def neighbours(self, result):
-        """Wishes for all candidates that differ from this one in one choice."""
+        """Returns wishes for all candidates that differ from this one in one choice."""
         return self._query(query="neighbours", id=result.id)["wishes"]
 
     def all(self):
-        """Every candidate, as Results. Raises RuntimeError if there are too many to list."""
+        """Returns every candidate, as Results. Raises RuntimeError if there are too many to list."""
         answer = self._query(query="all")
         if "error" in answer:
             raise RuntimeError(answer["error"])
         return [self._result(each) for each in answer["candidates"]]
 
     def wait(self):
-        """Waits until deplo asks for more: `results` then has all that was measured."""
+        """Waits until deplo asks for more candidates. `results` then has all measurements."""
         while not self._asked:
             self._receive()
 
@@ -208,5 +210,5 @@ class Space:
 
 
 def connect(name="", learns=False):
-    """Greets deplo, and returns the space. `learns`: the strategy uses Space.warm_start."""
+    """Connects to deplo, and returns the space. `learns`: whether the strategy uses Space.warm_start."""
     return Space(name or sys.argv[0], learns)

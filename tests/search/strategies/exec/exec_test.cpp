@@ -66,7 +66,7 @@ TEST_F(Exec, WishesHaveNumbersOfNumPy) {
                   "assert space.evaluate({\"toy.k0\": Int64()}).config[\"toy.k0\"] == 3\nspace.done()\n"));
   EXPECT_EQ(told.fault, "");
   EXPECT_THAT(run(program("space.evaluate({\"toy.k0\": {1}})\n")).fault,
-              HasSubstr("expected numbers and texts in a wish, found {1}"));
+              HasSubstr("expected numbers and strings in a wish, found {1}"));
 }
 
 TEST_F(Exec, KnowsWhatItIsTold) {
