@@ -244,7 +244,7 @@ std::vector<compare::Entrant> parse_entrants(const std::vector<std::string>& sea
 Comparison compare_strategies(const CompareFlags& flags, Progress& progress) {
   Comparison comparison;
   if ((flags.analytic_prior > 0) + (flags.learned_prior > 0) + (flags.contest.warm_start > 0) > 1)
-    throw Error("expected one of --warm-start, --analytic-prior and --learned-prior, found more");
+    throw Error("--warm-start, --analytic-prior and --learned-prior cannot be combined");
   comparison.contest = flags.contest;
   comparison.contest.warm_start += flags.analytic_prior + flags.learned_prior;
   comparison.contest.entrants = parse_entrants(flags.search, flags.set);

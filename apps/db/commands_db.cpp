@@ -258,9 +258,9 @@ void add_export(Command command, int& exit_code) {
   command.option("--store", flags->store, "FILE", "Read this SQLite file.").show_default();
   command.option("--format", flags->format, "kernel-tuner|t4|csv", "Write in this format.").show_default();
   command.option("--kernel", flags->kernel, "NAME",
-                 "If the store has several, choose: a name, its beginning, or a pattern.");
+                 "Choose this kernel: a name, its beginning, or a pattern [the only one; with --pack, all].");
   command.option("--device", flags->device, "NAME",
-                 "If the store has several, choose: a name, its beginning, or a pattern.");
+                 "Choose this device: a name, its beginning, or a pattern [the only one; with --pack, all].");
   command.option("-o,--output", flags->output, "FILE", "Write output to FILE instead of stdout.");
   command.option(
       "--pack", flags->pack, "FILE",
@@ -272,7 +272,7 @@ void add_export(Command command, int& exit_code) {
 }  // namespace
 
 void add_db(Command command, int& exit_code) {
-  command.describe("Look into stores, and compare, check, merge, prune, import and export them.");
+  command.describe("Inspect, compare, check, merge, prune, import and export stores.");
   add_db_readers(command, exit_code);
   add_db_writers(command, exit_code);
   add_import(command.add("import"), exit_code);

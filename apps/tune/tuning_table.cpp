@@ -133,7 +133,7 @@ std::string describe(const engine::GraphRow& graph) {
   if (graph.changes == 0)
     return fmt::format("{}: the heuristic's kernels are the fastest {} ({} µs)\n", graph.name, sets,
                        significant(graph.best_us));
-  return fmt::format("{}: {} are the fastest {} ({} µs, the heuristic's {} µs), by {}\n", graph.name,
+  return fmt::format("{}: {} are the fastest {} ({} µs, the heuristic's {} µs), with {}\n", graph.name,
                      join(graph.kernels, ", "), sets, significant(graph.best_us), significant(graph.heuristic_us),
                      graph.trail);
 }

@@ -172,7 +172,7 @@ TEST_F(Priors, Mistakes) {
   const std::vector<std::string> flags{"--spaces", path(), "--analytic-prior", "40"};
   std::vector<std::string> both = flags;
   both.insert(both.end(), {"--warm-start", "3"});
-  EXPECT_THAT(compare(both).err, HasSubstr("expected one of --warm-start, --analytic-prior and --learned-prior"));
+  EXPECT_THAT(compare(both).err, HasSubstr("--warm-start, --analytic-prior and --learned-prior cannot be combined"));
   EXPECT_THAT(compare({"--spaces", path(), "--learned-prior", "40"}).err, HasSubstr("and other kernels to learn from"));
   const std::string table = deplo::testing::write_file(folder_.path(), "x.csv", "k,time (ms)\n1,2\n2,3\n3,5\n");
   const Ran none = compare({"--spaces", table, "--analytic-prior", "40"});
