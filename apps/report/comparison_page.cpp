@@ -238,7 +238,7 @@ Figure landscape(const SpaceResult& space) {
       "landscape", "Landscape: where the configurations are",
       {space.objective == "time" ? "best of all / time (100 %: the best)" : "share of the best (100 %: the best)", 0, 1,
        false, Unit::percent},
-      {"share of the valid configurations", 0, highest, false, Unit::percent}, 0);
+      {"share of the valid ones", 0, highest, false, Unit::percent}, 0);
   for (std::size_t i = 0; i < space.histogram.size(); ++i)
     if (space.histogram[i] > 0)
       chart.bar(static_cast<double>(i) / bins, static_cast<double>(i + 1) / bins, space.histogram[i], 0,
