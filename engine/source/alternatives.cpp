@@ -44,7 +44,9 @@ Result<Alternative> follow_launch(const TileLaunch& launch, const SourceOptions&
 
 }  // namespace
 
-bool Alternatives::exist_for(const Source& source) { return source.is_graph() || source.tile() != nullptr; }
+bool Alternatives::exist_for(const Source& source) {
+  return source.is_graph() || (source.tile() != nullptr && find_fixed(source.options, "form") == nullptr);
+}
 
 std::variant<Alternatives::Graph, Alternatives::Launch> Alternatives::read(const Source& source, const Target& target) {
   if (const TileSource* tile = source.tile()) return Launch{read_launch(*tile), source.options, target};
