@@ -31,7 +31,7 @@ engine::Experiment experiment_of(const Source& source, const TuneOptions& option
   check_range(options.seconds, "a number", 0.0, engine::most_seconds);
   check_range(options.trials, "an integer", std::int64_t{1}, engine::most_count);
   check_range(options.patience, "an integer", std::int64_t{1}, engine::most_count);
-  if (source.name.empty()) throw Error(fmt::format("{}: expected text, found text \"\"", place));
+  if (source.name.empty()) throw Error(fmt::format("{}: expected a name of the source, found none", place));
   engine::Experiment experiment;
   experiment.file = "deplo::tune";
   experiment.device = options.device;

@@ -56,7 +56,8 @@ std::string import_space(const search::Records& records, const std::string& stor
 std::string import_baselines_of(const std::string& file, const std::string& store) {
   const ImportedBaselines found = import_baselines(file, store);
   return fmt::format(
-      "{}: {} times of {} kernels{}{}\n", file, found.times, found.kernels,
+      "{}: {} of {}{}{}\n", file, counted(static_cast<std::int64_t>(found.times), "time"),
+      counted(static_cast<std::int64_t>(found.kernels), "kernel"),
       found.ours == 0 ? "" : fmt::format("; skipped {} of deplo's own", found.ours),
       found.several == 0 ? "" : fmt::format("; skipped {} whose expression becomes several kernels", found.several));
 }

@@ -41,12 +41,11 @@ ir::Buffer buffer_of(const ir::Tensor& tensor) {
 // with launches of its kernels one by one.
 void check_memory(const Subject& subject, bool whole, const engine::Plan& plan, const measure::DeviceInfo& device) {
   const double largest = plan.slots.empty() ? 0 : static_cast<double>(*std::ranges::max_element(plan.slots));
-  double on_host = 2 * largest;
-  if (device.cpu) on_host += plan.bytes();
-  if (device.backend == "interpreter") on_host += 3 * plan.bytes();  // the arrays, and a copy in double
-  if (device.backend == "ptx") on_host += plan.bytes();
-  // The tensors and the reference are counted as if they were not needed at the same time.
-  const double needed = std::max(on_host, whole ? 0 : subject.reference_bytes());
+  double slots = 0;  // that are in host memory for the whole run
+  if (device.cpu) slots += plan.bytes();
+  if (device.backend == "interpreter") slots += 3 * plan.bytes();  // the arrays, and a copy in double
+  if (device.backend == "ptx") slots += plan.bytes();
+  const double needed = slots + std::max(2 * largest, whole ? 0 : subject.reference_bytes());
   const double free = measure::free_host_memory();
   if (needed > free)
     throw Error(fmt::format("expected {:.3g} GB of free memory for the tensors and their reference, found {:.3g} GB",

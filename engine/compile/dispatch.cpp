@@ -86,7 +86,8 @@ class RuleReader {
     for (const Config& extent : config_.at("extents").items()) rule_.extents.push_back(read_extent(extent));
     for (const Config& schedule : config_.at("schedules").items()) rule_.schedules.push_back(read_schedule(schedule));
     const std::vector<Config> nodes = config_.at("nodes").items();
-    if (nodes.empty() || std::ssize(nodes) > max_nodes) config_.at("nodes").expected("a tree");
+    if (nodes.empty() || std::ssize(nodes) > max_nodes)
+      config_.at("nodes").expected(fmt::format("a tree of 1 to {} nodes", max_nodes));
     for (const Config& node : nodes) rule_.nodes.push_back(read_node(node, std::ssize(nodes)));
     check_tree();
     return std::move(rule_);

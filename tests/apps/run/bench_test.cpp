@@ -174,7 +174,7 @@ TEST(Bench, AStoreGetsTheTimesAndGivesEarlierOnes) {
   const std::string lines =
       write_file(folder.path(), "torch.jsonl", line("eager", 1e6) + line("compile", 2e6) + line("ours", 3));
   const Ran imported = run_program({"deplo", "db", "import", lines, "--store", store});
-  EXPECT_EQ(imported.out, lines + ": 2 times of 1 kernels; skipped 1 of deplo's own\n") << imported.err;
+  EXPECT_EQ(imported.out, lines + ": 2 times of 1 kernel; skipped 1 of deplo's own\n") << imported.err;
   const Json after = bench({"--config", config, "--store", store});
   EXPECT_EQ(after["kernels"][0]["schedule"], "tuned");
   const Json& all = after["kernels"][0]["baselines"];
@@ -235,7 +235,7 @@ TEST(Bench, LinesThatAreNoBaselines) {
   const Ran ran = run_program(
       {"deplo", "db", "import", write_file(folder.path(), "a.jsonl", several + "\n" + good), "--store", store});
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("1 times of 1 kernels; skipped 1 whose expression becomes several kernels"));
+  EXPECT_THAT(ran.out, HasSubstr("1 time of 1 kernel; skipped 1 whose expression becomes several kernels"));
   const std::string file = write_file(folder.path(), "a.jsonl", good + "\n" + good);
   EXPECT_EQ(run_program({"deplo", "db", "import", file, "--store", store}).code, 0);
   EXPECT_EQ(run_program({"deplo", "db", "import", file, "--store", store, "--time", "x"}).code, 1);
