@@ -209,9 +209,9 @@ BlockKernel Lowering::finish(Body statements) {
   const std::int64_t blocks = launch.grid[0] * launch.grid[1] * launch.grid[2];
   const std::int64_t scratch = std::max(aligned(memory_.max_scratch(), 64), schedule.scratch);
   if (const std::int64_t bytes = scratch + buffers.alloca_bytes(); bytes > 0 && bytes > launch.memory / blocks)
-    throw Error(
-        fmt::format("{}: entry {}: expected at most {} bytes of tiles that fit no shared memory, found {} blocks of {}",
-                    program.where, entry.name, launch.memory, blocks, bytes));
+    throw Error(fmt::format(
+        "{}: entry {}: expected at most {} bytes of tiles that do not fit in shared memory, found {} blocks of {}",
+        program.where, entry.name, launch.memory, blocks, bytes));
   std::vector<bool> written;
   for (Resource r = resources.array(0); r < resources.globals(); ++r) written.push_back(written_memory_.contains(r));
   buffers.give_to(made, blocks, scratch, std::move(written));

@@ -89,7 +89,7 @@ void allocate(Lowering& l, const Operation& op) {
 void check_assertion(Lowering& l, const Operation& op) {
   l.order(op);
   const std::int64_t number =
-      l.buffers.add_assertion(fmt::format("{}: assert: expected its condition, found it false: {}",
+      l.buffers.add_assertion(fmt::format("{}: assert: expected a true condition, found a false one: {}",
                                           tp::place(l.program, op.location), std::get<std::string>(op.attributes[0])));
   for_elements(l, op.operands[0], [&](const At& at) {
     l.branch(l.element(op.operands[0], at), true, [&] {

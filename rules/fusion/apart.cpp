@@ -20,21 +20,20 @@ std::string why_apart(Fusion& fusion, const LoopOp& producer, const LoopOp& cons
   if (!merged && !producer.axes.empty())
     return fmt::format("the axes of {} are parts of its dimensions", fusion.name(producer.output));
   if (!merged && (scan_axis(fusion.values, {producer.root}) >= 0 || scan_axis(fusion.values, roots(consumer)) >= 0))
-    return "a kernel that scans reads each element once, in order, and reduces nothing";
+    return "a scan kernel must read each element once, in order, and may not contain a reduction";
   if (!merged) return "its sums are gathered, so they must be in memory";
   if (const Refusal refusal = refuse(fusion, *merged, producer, consumer); !refusal.why.empty()) return refusal.why;
   const std::size_t readers = consumers(fusion, producer).size();
   const bool repeats = producer.cost.reductions > 0;
   if (fusion.stacks.stored.contains(producer.output))
-    return fmt::format("{} is a part of a tensor that joins many, and would be computed twice",
-                       fusion.name(producer.output));
+    return fmt::format("{} is a piece of a joined tensor, and would be computed twice", fusion.name(producer.output));
   if (fusion.is_output(producer))
     return fmt::format("{} is an output of the graph, and would be computed twice", fusion.name(producer.output));
   if (readers > 1)
-    return repeats ? fmt::format("each of {} kernels would compute the sums again", readers)
-                   : fmt::format("{} kernels that compute it would access more bytes than those that read it", readers);
+    return repeats ? fmt::format("each of {} kernels would recompute the sums", readers)
+                   : fmt::format("recomputing it in {} kernels would access more bytes than reading it", readers);
   if (is_kept_by_decision(fusion, producer)) return decision_name("merge", fusion.name(producer.output)) + " is 0";
-  return "a part of its work would be done again";
+  return "part of its work would be repeated";
 }
 
 }  // namespace

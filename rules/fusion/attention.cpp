@@ -68,7 +68,7 @@ class AttentionMerge {
     if (!takes_in_scores()) return guard ? cannot(why_not_scores_) : false;
     take_in_scales();
     if (const std::string refused = guard ? refuse() : ""; !refused.empty())
-      return cannot("the guard refuses one: " + refused);
+      return cannot("the guard refuses one kernel: " + refused);
     says_ = found_.may_be_other = true;
     found_.kernels = taken_.size();
     return found_.fused = decide(guard);
@@ -120,7 +120,7 @@ class AttentionMerge {
   bool takes_in_scores() {
     const std::set<int> scores = read_by(true);
     bool contracts = false;
-    why_not_scores_ = "its scores lie in memory";
+    why_not_scores_ = "its scores are read from memory";
     for (std::size_t i = at_; i-- > 0;) {
       const LoopOp& op = fusion_.ops[i];
       if (op.cost.reductions == 0 || !scores.contains(op.output)) continue;
@@ -229,7 +229,7 @@ class AttentionMerge {
   }
 
   std::string refuse() {
-    if (fusion_.target.cpu && scores_gather()) return "its scores gather, which has no vectors of keys";
+    if (fusion_.target.cpu && scores_gather()) return "its scores use a gather, which cannot read the keys as vectors";
     Cost before;
     merged_.inflation = 1;
     for (const std::size_t i : taken_) {

@@ -205,11 +205,11 @@ std::string refuse_shape(const Fusion& fusion, const LoopOp& op) {
     const Place place = nest.place(id);
     if (place.reduce >= 0) {
       if (!belongs_to_scores(values, nest, id)) return "a reduction inside a reduction";
-      if (++products_of_scores > 1) return "scores of more than one product";
+      if (++products_of_scores > 1) return "the scores contain more than one product";
       continue;
     }
     if (values[id].kind == Value::Kind::softmax && sums_of_score(nest, values, values[id]) > most_sums_of_score)
-      return "more sums of a score than a block holds";
+      return "a score has more sums than a block can hold";
     if (place.free != nest.parallel()) return "a reduction inside a sweep of a free axis";
     contractions += is_contraction(values, id) ? 1 : 0;
   }
@@ -248,7 +248,7 @@ Refusal refuse(const Fusion& fusion, const LoopOp& merged, const LoopOp& produce
   if (std::string fault = refuse_shape(fusion, merged); !fault.empty()) return {fault};
   if (merged.cost.reductions > producer.cost.reductions + consumer.cost.reductions)
     return {"a reduction would run more often"};
-  if (merged.inflation > most_inflation) return {"too much work would be done again"};
+  if (merged.inflation > most_inflation) return {"too much work would be repeated"};
   const bool redone = growth(merged, producer, consumer) > most_contraction_growth && contracts(fusion, merged);
   if ((redone && !unpacks(fusion, producer, consumer)) ||
       operations_of_operands(fusion, merged) >
@@ -256,13 +256,13 @@ Refusal refuse(const Fusion& fusion, const LoopOp& merged, const LoopOp& produce
     return {"an operand of a contraction would be computed for every product", true};
   if (is_padded(fusion, producer) &&
       (multiplies_windows(fusion, consumer, producer.output) || pools_neighbours(fusion, consumer, producer.output)))
-    return {"each window would ask where its padding is", true};
+    return {"each window would have to test for padding", true};
   if (strides_columns(fusion, merged) && !strides_columns(fusion, producer) && !strides_columns(fusion, consumer))
-    return {"neighbouring columns would lie apart in memory", true};
+    return {"neighbouring columns would not be adjacent in memory", true};
   if (shortens_columns(fusion, producer, consumer)) return {"lines would not fill vectors, as columns do", true};
   if (has_rows_and_columns(fusion, producer) && !has_rows_and_columns(fusion, merged) &&
       !keeps_columns(fusion, producer, consumer))
-    return {"the rows and columns of a contraction would be taken apart", true};
+    return {"the rows and columns of a contraction would be split", true};
   return {};
 }
 
@@ -299,9 +299,9 @@ bool is_slow_in_f32(const Fusion& fusion, const LoopOp& scores) {
 AttentionGain attention_gain(const Fusion& fusion, const LoopOp& scores) {
   const auto is_f32 = [&](int tensor) { return fusion.type(tensor).dtype == ir::DType::f32; };
   if (std::ranges::none_of(scores.reads, is_f32)) {
-    if (!fusion.target.mma) return {false, "its operands have 16 bits"};
-    if (!multiplies_by_atoms(fusion, scores)) return {false, "its sizes make no whole products of tensor cores"};
-    return {true, "tensor cores multiply its operands of 16 bits"};
+    if (!fusion.target.mma) return {false, "its operands are 16-bit and the target has no tensor cores"};
+    if (!multiplies_by_atoms(fusion, scores)) return {false, "its sizes do not fit the instructions of tensor cores"};
+    return {true, "tensor cores multiply its 16-bit operands"};
   }
   if (is_slow_in_f32(fusion, scores)) return {false, "its heads of f32 are deep"};
   return {true, "its scores of f32 stay on the chip"};
@@ -310,7 +310,7 @@ AttentionGain attention_gain(const Fusion& fusion, const LoopOp& scores) {
 std::string refuse_attention(const Fusion& fusion, const LoopOp& merged, const Cost& before) {
   if (std::string fault = refuse_shape(fusion, merged); !fault.empty()) return fault;
   if (merged.cost.reductions > before.reductions) return "a reduction would run more often";
-  if (merged.inflation > most_inflation) return "too much work would be done again";
+  if (merged.inflation > most_inflation) return "too much work would be repeated";
   return "";
 }
 

@@ -290,7 +290,7 @@ KeyParts heuristic_parts(KeyParts result, const Room& of, const Target& target) 
                            target.cpu ? "cores" : "multiprocessors");
   if (room < 2) return result;
   if (parts < 2)
-    result.why = fmt::format("{} keys are too few for parts, with {} rows a block", result.keys, rows);
+    result.why = fmt::format("{} keys are too few to split, with {} rows per block", result.keys, rows);
   else
     part_evenly(result, result.keys, parts, target.vector_lanes);
   return result;

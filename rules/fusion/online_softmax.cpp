@@ -194,9 +194,9 @@ class OnlineSoftmax {
   /// sums. The sums may only be used divided by the total: if every score is -inf, the total is 0 and the quotient is
   /// NaN, as without the rewrite.
   std::string fault(ValueId root) const {
-    std::string undivided = "its sums are not only divided by their total";
+    std::string undivided = "its sums are used without being divided by their total";
     for (const ValueId id : reachable(values_, softmax_))
-      if (id == maximum_ || sums_.contains(id)) return "its scores or weights are made of its own sums";
+      if (id == maximum_ || sums_.contains(id)) return "its scores or weights depend on its own sums";
     const auto is_sum = [&](ValueId id) { return id != parts_[0] && std::ranges::find(parts_, id) != parts_.end(); };
     if (is_sum(root)) return undivided;
     for (const ValueId id : reachable(values_, root)) {

@@ -93,7 +93,7 @@ void Evaluator::bind_arguments() {
       const auto extent = [](std::int64_t e) { return e > 0; };
       if (array->shape.empty() || array->shape.size() != array->strides.size() ||
           !std::ranges::all_of(array->shape, extent) || !std::ranges::all_of(array->strides, extent))
-        fail(i, "extents and strides above 0, as many of each", ir::print(array->shape));
+        fail(i, "as many strides as extents, all above 0", ir::print(array->shape));
       if (std::ranges::find(arrays, array->name, &Array::name) != arrays.end())
         fail(i, "an array with a name of its own", array->name);
       element.array = static_cast<int>(arrays.size());
@@ -133,7 +133,7 @@ Element Evaluator::at(tp::ValueId id, const Index& index) {
       std::find_if(frames_.rbegin(), frames_.rend(), [&](const Frame& f) { return f.region == regions_[id]; });
   if (frame == frames_.rend()) {
     const tp::Operation& op = *definition(id);
-    refuse(op, "its value is needed outside of the region that computes it");
+    refuse(op, "its value is needed outside the region that computes it");
   }
   const std::size_t number = static_cast<std::size_t>(frames_.rend() - frame) - 1;
   if (const auto argument = frames_[number].arguments.find(id); argument != frames_[number].arguments.end()) {
@@ -153,7 +153,7 @@ Element Evaluator::at(tp::ValueId id, const Index& index) {
 std::int64_t Evaluator::number(const tp::Operation& op, tp::ValueId id, std::string_view what) {
   const ir::Expr e = elements.simplify(scalar(id));
   if (e.kind() != ir::Expr::Kind::constant)
-    refuse(op, fmt::format("expected {} that the arguments decide, found {}", what, ir::print(e)));
+    refuse(op, fmt::format("expected {} known from the arguments, found {}", what, ir::print(e)));
   return e.value();
 }
 

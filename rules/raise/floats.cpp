@@ -39,7 +39,7 @@ void check_rounding(Evaluator& in, const tp::Operation& op) {
   const auto mode = static_cast<ir::Rounding>(op.number("rounding_mode"));
   const bool near = mode == ir::Rounding::nearest_even || mode == ir::Rounding::approx || mode == ir::Rounding::full ||
                     mode == ir::Rounding::nearest_int_to_zero || mode == ir::Rounding::nearest_away;
-  if (!near) in.refuse(op, "Loop IR rounds to the nearest, found another rounding");
+  if (!near) in.refuse(op, "Loop IR only rounds to the nearest number");
 }
 
 /// Computes an operation elementwise, from operands of the same shape.
@@ -124,7 +124,7 @@ Element compare_floats(Evaluator& in, const tp::Operation& op, std::size_t, cons
   const bool ordered = op.number("comparison_ordering") != 0;
   ValueId a = in.value(op.operands[0], index), b = in.value(op.operands[1], index);
   // If an operand is NaN, Loop IR's `not_equal` is true, and all other comparisons are false.
-  if (ordered == (comparison == not_equal)) in.refuse(op, "Loop IR compares otherwise where an operand is no number");
+  if (ordered == (comparison == not_equal)) in.refuse(op, "Loop IR compares NaN differently");
   if (comparison == greater || comparison == greater_equal) std::swap(a, b);
   const ir::Op word = comparison == equal                           ? ir::Op::equal
                       : comparison == not_equal                     ? ir::Op::not_equal

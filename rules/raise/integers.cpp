@@ -43,8 +43,8 @@ class Integers {
     const ir::Expr simple = in_.elements.simplify(e);
     const auto range = in_.elements.bounds(simple);
     if (range && !fits(*range))
-      in_.refuse(op_, fmt::format("expected a number that {} holds, found {} to {}", ir::tile_name(type()), range->low,
-                                  range->high));
+      in_.refuse(op_, fmt::format("expected a number that fits in {}, found {} to {}", ir::tile_name(type()),
+                                  range->low, range->high));
     if (scalar() && !is_affine(simple) && is_of_block(simple)) return {in_.unknown(ir::print(simple), range)};
     return {simple};
   }
@@ -58,8 +58,7 @@ class Integers {
     }
     for (const std::string_view attribute : {"signedness", "rounding"})
       if (has_attribute(op_, attribute)) key += fmt::format(" {}", op_.number(attribute));
-    if (!scalar() || !of_block)
-      in_.refuse(op_, fmt::format("expected operands that an index expression takes, found {}", key));
+    if (!scalar() || !of_block) in_.refuse(op_, fmt::format("expected operands of an index expression, found {}", key));
     return {in_.unknown(key)};
   }
   bool is_at_least(const ir::Expr& e, std::int64_t low) {

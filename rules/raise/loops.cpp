@@ -35,7 +35,7 @@ Element branch(Evaluator& in, const tp::Operation& op, std::size_t result, const
   if (condition.value == ValueId::none && known.kind() == ir::Expr::Kind::constant)
     return taken(known.value() != 0 ? 0 : 1);
   const tp::Type& type = in.type(op.results[result]);
-  if (type.pointer || !type.is_tile()) in.refuse(op, "expected a condition that the arguments decide");
+  if (type.pointer || !type.is_tile()) in.refuse(op, "expected a condition known from the arguments");
   const ValueId c = condition.value != ValueId::none ? condition.value : in.elements.index(known, ir::DType::boolean);
   const ir::DType dtype = type.element == ir::DType::boolean ? ir::DType::boolean
                           : ir::is_integral(type.element)    ? ir::DType::i32
@@ -68,7 +68,7 @@ Element reduction(Evaluator& in, const tp::Operation& op, std::size_t, const Ind
   const bool whole = ir::is_integral(type.element);
   const tp::Operation& combined = op.regions[0].operations[0];
   if (whole && has_attribute(combined, "signedness") && combined.number("signedness") == 0)
-    in.refuse(op, "expected numbers with a sign");
+    in.refuse(op, "expected signed numbers");
   if (!whole && type.element != ir::DType::f32)
     in.refuse(op, fmt::format("Loop IR sums in f32, found {}", ir::tile_name(type.element)));
   const ValueId value =
@@ -112,7 +112,7 @@ Trips trips_of(Evaluator& in, const tp::Operation& loop) {
               .upper = in.elements.simplify(in.scalar(loop.operand("upper")))};
   const auto first = in.elements.bounds(trips.lower), last = in.elements.bounds(trips.upper);
   if (!first || !last)
-    in.refuse(loop, fmt::format("expected bounds that the arguments and the block decide, found {}",
+    in.refuse(loop, fmt::format("expected bounds that depend only on the arguments and the block, found {}",
                                 ir::print(first ? trips.upper : trips.lower)));
   trips.step = in.number(loop, loop.operand("step"), "a step");
   if (trips.step <= 0) in.refuse(loop, fmt::format("expected a step above 0, found {}", trips.step));
@@ -133,11 +133,12 @@ Element in_trip(Evaluator& in, const tp::Operation& loop, std::size_t carried, c
   const std::vector<tp::ValueId> all = carried_arguments(loop);
   for (std::size_t i = 0; i < all.size(); ++i)
     arguments[all[i]] = [&, i](const Index& other) -> Element {
-      if (i != carried || other != index) in.refuse(loop, fmt::format("carried value {} is no counter", carried + 1));
+      if (i != carried || other != index)
+        in.refuse(loop, fmt::format("carried value {} is not a counter", carried + 1));
       return {ir::var(before), ValueId::none, result.array};
     };
   arguments[loop.regions[0].arguments[0]] = [&](const Index&) -> Element {
-    in.refuse(loop, fmt::format("carried value {} does not move by the same in each trip", carried + 1));
+    in.refuse(loop, fmt::format("carried value {} does not change by the same amount in each trip", carried + 1));
   };
   in.enter(loop.regions[0], std::move(arguments));
   const Element next = in.at(terminator(loop.regions[0]).operands[carried], index);
@@ -145,7 +146,7 @@ Element in_trip(Evaluator& in, const tp::Operation& loop, std::size_t carried, c
   const ir::Expr step = in.elements.simplify(next.index - ir::var(before));
   if (next.value != ValueId::none || next.array != result.array || ir::depends_on(step, before) ||
       (step.kind() != ir::Expr::Kind::constant && trip.kind() != ir::Expr::Kind::constant))
-    in.refuse(loop, fmt::format("carried value {} does not move by the same in each trip", carried + 1));
+    in.refuse(loop, fmt::format("carried value {} does not change by the same amount in each trip", carried + 1));
   result.index = in.elements.simplify(
       result.index + (step.kind() == ir::Expr::Kind::constant ? trip * step.value() : step * trip.value()));
   return result;

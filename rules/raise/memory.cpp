@@ -146,8 +146,8 @@ Element load(Evaluator& in, const tp::Operation& op, std::size_t result, const I
     const auto range = in.elements.bounds(at);
     const bool always = place.condition.is_constant(1) && place.mask == ValueId::none;
     if (always && range && (range->low < 0 || range->high >= of.shape[d]))
-      in.refuse(op, fmt::format("expected elements within dimension {} of {}, of {}, found {} to {}", d, of.name,
-                                of.shape[d], range->low, range->high));
+      in.refuse(op, fmt::format("expected elements within dimension {} of {}, which has {} elements, found {} to {}", d,
+                                of.name, of.shape[d], range->low, range->high));
     if (!range || range->low < 0) at = ir::Expr(ir::ExprOp::max, at, 0);
     if (!range || range->high >= of.shape[d]) at = ir::min(at, of.shape[d] - 1);
   }

@@ -45,11 +45,12 @@ class Effects {
     } else if (name == "if") {
       for (const tp::Region& inner : op.regions) {
         if (!inner.operations.empty() && inner.operations.back().form->name != "yield")
-          in_.refuse(op, fmt::format("a branch ends the block or its trip by {}", inner.operations.back().form->name));
+          in_.refuse(op,
+                     fmt::format("a branch ends the block or its trip with {}", inner.operations.back().form->name));
         const std::size_t before = stores.size();
         walk(inner);
         if (stores.size() > before)
-          in_.refuse(*stores.back().store, "it stands in a branch, so some elements keep their old values");
+          in_.refuse(*stores.back().store, "it is in a branch, so some elements keep their old values");
       }
     } else if (name.starts_with("atomic_")) {
       in_.refuse(op, "blocks communicate through it");

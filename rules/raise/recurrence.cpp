@@ -236,8 +236,8 @@ class Recurrence {
     trip_ = trips_.count == 1 ? ir::Expr(0) : elements().values.axis(axis_);
     evaluate_trip();
     if (!read(next_.at(0), next_.at(0)))
-      in_.refuse(loop_,
-                 fmt::format("carried value {} is no sum, product, maximum or minimum over the trips", carried_ + 1));
+      in_.refuse(loop_, fmt::format("carried value {} is not a sum, product, maximum or minimum over the trips",
+                                    carried_ + 1));
     return step_.decay ? decaying(initial) : accumulated(initial);
   }
 
@@ -277,7 +277,7 @@ class Recurrence {
     for (const Carried& one : carried_elements_)
       if (one.number == number && one.index == index) return one.before;
     if (!carried_elements_.empty() && number == carried_)
-      in_.refuse(loop_, "a trip reads other elements of what the trip before it left");
+      in_.refuse(loop_, "a trip reads the elements of the previous trip at different indices");
     const int marker = -2 - static_cast<int>(in_.next_marker());
     const ValueId load = elements().values.add({.kind = Value::Kind::load, .tensor = marker, .index = index});
     carried_elements_.push_back({number, index, load});
@@ -328,10 +328,11 @@ class Recurrence {
     const auto left = std::ranges::find(carried_elements_, maximum.before, &Carried::before);
     const ValueId next = next_.at(static_cast<std::size_t>(left - carried_elements_.begin()));
     const auto fail = [&] {
-      in_.refuse(loop_,
-                 fmt::format("carried value {} depends on carried value {}, and not as in a softmax: x e^(m - m') "
-                             "+ w e^(s - m')",
-                             carried_ + 1, maximum.number + 1));
+      in_.refuse(
+          loop_,
+          fmt::format(
+              "carried value {} depends on carried value {}, but not as in a softmax: x e^(m - m') + w e^(s - m')",
+              carried_ + 1, maximum.number + 1));
     };
     const double c = decay_rate(maximum.before, next);
     if (c <= 0) fail();

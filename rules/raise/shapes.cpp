@@ -129,7 +129,8 @@ Element constant_tile(Evaluator& in, const tp::Operation& op, std::size_t, const
     ir::Expr flat = 0;
     for (std::size_t d = 0; d < index.size(); ++d) flat = flat * type.shape[d] + index[d];
     flat = in.elements.simplify(flat);
-    if (flat.kind() != ir::Expr::Kind::constant) in.refuse(op, "Loop IR has no tables: expected one number for all");
+    if (flat.kind() != ir::Expr::Kind::constant)
+      in.refuse(op, "Loop IR has no tables: expected a constant of equal elements");
     at = static_cast<std::size_t>(flat.value());
   }
   if (!ir::is_integral(type.element)) return {0, in.elements.constant(ir::decode_float(bits[at], type.element))};

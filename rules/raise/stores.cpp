@@ -79,7 +79,7 @@ void solve_for(Evaluator& in, const tp::Operation& op, ir::Expr block, const ir:
     set_solved(in, *name, in.elements.simplify(c == 1 ? wanted - others : others - wanted));
     return;
   }
-  in.refuse(op, fmt::format("expected the tile's number as a sum of numbers of the block, found {}", ir::print(block)));
+  in.refuse(op, fmt::format("expected a tile index that is a sum of block indices, found {}", ir::print(block)));
 }
 
 class Store {
@@ -103,7 +103,7 @@ class Store {
     if (chosen_) output.root = scattered(place, output.root);
     for (std::size_t i = 0; i < around_.size(); ++i) in_.leave();
     if (const std::string name = in_.elements.unexplained(output.root); !name.empty())
-      in_.refuse(op_, "its value depends on the block or the trip by more than the element that is written");
+      in_.refuse(op_, "its value depends on the block or the trip beyond the index of the written element");
     return output;
   }
 
@@ -135,7 +135,8 @@ class Store {
     ir::collect_variables(index, names);
     const auto known = names.size() == 1 ? in_.integers.find(loaded(names[0])) : in_.integers.end();
     if (known == in_.integers.end())
-      in_.refuse(op_, fmt::format("expected one loaded number that says where it writes, found {}", ir::print(index)));
+      in_.refuse(op_,
+                 fmt::format("expected one loaded number in the index that it writes, found {}", ir::print(index)));
     return known->second;
   }
 
@@ -147,7 +148,7 @@ class Store {
         extents_.push_back(array().shape[d]);
         continue;
       }
-      if (chosen_) in_.refuse(op_, "loaded numbers choose two of its indices");
+      if (chosen_) in_.refuse(op_, "two of its indices contain loaded numbers");
       chosen_ = d;
       const Evaluator::Loaded& by = number(place.at[d]);
       const ir::Shape& shape = in_.arrays[static_cast<std::size_t>(by.array)].shape;
@@ -180,7 +181,7 @@ class Store {
         arguments[all[c]] = [this, trip, &loop, c, deals](const Index& index) -> Element {
           const tp::Type& type = in_.type(loop.regions[0].arguments[c]);
           if (deals || (!type.pointer && !ir::is_integral(type.element)))
-            in_.refuse(op_, "it writes what its loop carries");
+            in_.refuse(op_, "it writes a carried value of its loop");
           return in_trip(in_, loop, c - 1, trip(), index);
         };
       in_.enter(loop.regions[0], std::move(arguments));
@@ -202,14 +203,14 @@ class Store {
       in_.forget();
       for (std::int64_t n = in_.number(loop, loop.operand("lower"), "a lower bound"); n < upper; n += step) {
         if (n < 0 || dealt[static_cast<std::size_t>(n)])
-          in_.refuse(loop, fmt::format("expected blocks that share the trips, found trip {} in two of them", n));
+          in_.refuse(loop, fmt::format("expected each trip in one block, found trip {} in two", n));
         dealt[static_cast<std::size_t>(n)] = true;
       }
     }
     in_.solved.clear();
     in_.forget();
     if (!std::ranges::all_of(dealt, std::identity()))
-      in_.refuse(loop, "expected blocks that share the trips, found one that no block takes");
+      in_.refuse(loop, "expected each trip in one block, found one that no block executes");
     blocks_share_trips_ = true;
     return upper;
   }
@@ -347,11 +348,12 @@ class Store {
     for (std::size_t d = 0; d < coordinate.size(); ++d) {
       const ir::Expr at = in_.elements.simplify(coordinate[d]);
       if (at.kind() != ir::Expr::Kind::constant)
-        in_.refuse(op_, fmt::format("expected an index that block and trip decide, found {}", ir::print(at)));
+        in_.refuse(
+            op_, fmt::format("expected an index that depends only on the block and the trip, found {}", ir::print(at)));
       if (at.value() >= extents_[d] || at.value() < 0) {
         if (through_view(op_) || !in_.elements.simplify(place.condition).is_constant(0))
-          in_.refuse(op_, fmt::format("expected a tile within {}, of {}, found one at {}", place_name(d), extents_[d],
-                                      at.value()));
+          in_.refuse(op_, fmt::format("expected a tile within {}, which has {} elements, found one at {}",
+                                      place_name(d), extents_[d], at.value()));
         return std::nullopt;
       }
       tile.push_back(at.value() / sizes_[d]);
@@ -382,7 +384,7 @@ class Store {
     const Index at = coordinates(place);
     for (std::size_t d = 0; d < identity_.size(); ++d)
       if (!(in_.elements.simplify(at[d]) == identity_[d]))
-        in_.refuse(op_, fmt::format("expected an index that names its block, found {}", ir::print(at[d])));
+        in_.refuse(op_, fmt::format("expected an index that identifies its block, found {}", ir::print(at[d])));
     place.condition = in_.elements.simplify(place.condition);
     if (!chosen_ && !place.condition.is_constant(1))
       in_.refuse(op_, fmt::format("expected all elements of {} to be written, found a mask {}", array().name,

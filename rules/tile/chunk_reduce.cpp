@@ -98,7 +98,7 @@ Verdict decide_chunk_reduce(const ir::Program& program, const Target& target, co
   const Sweeps sweeps = find_sweeps(program);
   if (sweeps.at.empty()) return Skip{"no reduce sweep that reads along it"};
   std::vector<Value> chunks = chunk_sizes(sweeps, target);
-  if (chunks.empty()) return Skip{"no part of the row divides it, keeps the threads busy and fits"};
+  if (chunks.empty()) return Skip{"no chunk size divides the row, keeps the threads busy and fits"};
   // Whole rows come first. They are read in vectors, and staged if they fit. The sweeps of a chunk are scalar, because
   // the last sweep, which writes the row, has a different extent.
   chunks.insert(chunks.begin(), Value{std::int64_t{0}});

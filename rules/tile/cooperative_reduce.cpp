@@ -142,7 +142,7 @@ Verdict decide_cooperative_reduce(const ir::Program& program, const Target& targ
   const ir::Tile& tile = tile_of(program);
   if (find_matmul(program)) return Skip{"the reduce is a matmul's"};
   if (has_online_softmax(tile.body)) return Skip{"the reduce is an online softmax"};
-  if (has_scan(tile.body)) return Skip{"a scan has its elements in order"};
+  if (has_scan(tile.body)) return Skip{"a scan needs its elements in order"};
   const std::int64_t sweep = longest_sweep(tile);
   if (sweep == 0) return Skip{"the tile body has no reduce loop of its own"};
   if (row_extent(tile) == 0) return Skip{"no axis of rows"};

@@ -47,7 +47,7 @@ std::optional<ir::Program> with_pairs(ir::Program program, std::string& why) {
     const auto* load = stmt.as<ir::Load>();
     reads += load != nullptr && (load->buffer == b || (load->buffer == a && program.find(a) == nullptr));
   });
-  if (reads != (program.find(a) == nullptr ? 2 : 1)) return why = "a slab that is read elsewhere, too", std::nullopt;
+  if (reads != (program.find(a) == nullptr ? 2 : 1)) return why = "a slab is also read elsewhere", std::nullopt;
   bool fits = program.find(b) == nullptr;
   for (const Staged& staged : staged_buffers(program))
     if (staged.stage->buffer == b)

@@ -25,7 +25,7 @@ std::int64_t wanted_axes(const ir::Tile& tile, std::size_t rows) {
 }
 
 Verdict decide_join_axes(const ir::Program& program, const Target& target, const Pins& pins) {
-  if (target.cpu) return Skip{"a CPU's threads would divide for each element"};
+  if (target.cpu) return Skip{"a CPU's threads would need a division for each element"};
   if (find_matmul(program)) return Skip{"a matmul has rows and columns"};
   const ir::Tile& tile = tile_of(program);
   if (has_online_softmax(tile.body)) return Skip{"the reduce is an online softmax"};
@@ -33,7 +33,7 @@ Verdict decide_join_axes(const ir::Program& program, const Target& target, const
   if (sum >= target.warp) return Skip{"a warp or more shares each row"};
   if (sum == 0 && has_reduce(tile.body)) return Skip{"the reduction is inside other loops"};
   const std::size_t rows = row_axes(tile);
-  if (rows < 2) return Skip{"there is one axis of threads"};
+  if (rows < 2) return Skip{"there is only one axis of threads"};
   if (tile.axes[rows - 1].extent >= enough_threads) return Skip{"the last axis fills a block"};
   if (pins.integer("count")) return Apply{};
   std::vector<Value> counts = options({wanted_axes(tile, rows)}, 1, static_cast<std::int64_t>(rows));

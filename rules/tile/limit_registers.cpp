@@ -33,7 +33,7 @@ Verdict decide_limit_registers(const ir::Program& program, const Target& target,
   if (!traits(target.dialect).register_limit) return Skip{"only CUDA takes a limit"};
   if (const auto count = pins.integer("blocks"))
     return *count == 0 ? Verdict(Skip{"blocks=0: the compiler chooses"}) : Apply{};
-  if (thread_values(tile_of(program)) < few_values) return Skip{"a thread of few values takes few registers"};
+  if (thread_values(tile_of(program)) < few_values) return Skip{"a thread with few values needs few registers"};
   std::vector<Value> options = blocks(program, target);
   if (options.size() == 1) return Skip{"no number of blocks limits the registers"};
   return Fork{"blocks", std::move(options)};
@@ -48,7 +48,7 @@ ir::Program apply_limit_registers(ir::Program program, const Target&, const Pins
 
 extern const Rule limit_registers = {
     .name = "limit_registers",
-    .summary = "few enough registers for several blocks on a unit",
+    .summary = "a limit on registers, so that a unit holds several blocks",
     .knobs = {{"blocks", KnobType::integer, 0}},
     .decide = decide_limit_registers,
     .apply = apply_limit_registers,

@@ -236,7 +236,7 @@ std::string obstacle(const ir::Program& program, const Matmul& matmul, const Ato
   if (!ir::mma::find_factors(tile, matmul.reduce->body, tile.axes[matmul.m].name))
     return "the loop makes more than one product of two values";
   const std::vector<Grid> warps = grids(program, matmul, atom, target);
-  if (warps.empty()) return "no grid of warps has registers for the block";
+  if (warps.empty()) return "no grid of warps has enough registers for the block";
   ir::Program made = with_products(program, atom, warps.front().first, warps.front().second);
   ir::mma::Product product;
   if (std::string fault = ir::mma::find_product(tile_of(made), *products_loop(tile_of(made).body), product);
@@ -245,14 +245,14 @@ std::string obstacle(const ir::Program& program, const Matmul& matmul, const Ato
   const bool tf32 = atom.operands == ir::mma::Operands::tf32;
   const auto a = ir::mma::element_type(made, product.a), b = ir::mma::element_type(made, product.b);
   if (!a || !b) return "an operand is computed and not rounded";
-  if (!atom.takes(*a) || !atom.takes(*b)) return tf32 ? "the operands are not f32" : "the operands have no 16 bits";
+  if (!atom.takes(*a) || !atom.takes(*b)) return tf32 ? "the operands are not f32" : "the operands are not 16-bit";
   for (const ir::mma::Factor* factor : {&product.a, &product.b})
     if (factor->in_slab() && (factor->along_k || !tf32) &&
         factor->slab->slab.back().extent * ir::bytes(factor->slab->dtype) % 16 != 0)
-      return "rows of a slab that matrices do not divide";
+      return "the rows of a slab are not a multiple of the matrices";
   if (*a != *b) return "the operands have two types";
   if (!atom.of_warpgroup()) return "";
-  if (!stage_for_warpgroups(made, target)) return "an operand's slab that TMA and cp.async cannot copy in a pattern";
+  if (!stage_for_warpgroups(made, target)) return "neither TMA nor cp.async can copy an operand's slab with a swizzle";
   return fits_shared(made, target) ? "" : "no shared memory left for barriers and alignment";
 }
 
@@ -309,7 +309,7 @@ ir::Program apply_mma(ir::Program program, const Target& target, const Pins& pin
 
 extern const Rule mma = {
     .name = "mma",
-    .summary = "products of 16 bits, or of tf32, by matrix instructions of a grid of warps",
+    .summary = "products of 16-bit or tf32 values by matrix instructions of a grid of warps",
     .knobs = {{"atom", KnobType::text, none},
               {"warps_m", KnobType::integer},
               {"warps_n", KnobType::integer},

@@ -61,9 +61,9 @@ Verdict decide_multicast(const ir::Program& program, const Target& target, const
   if (blocks == 1) return Skip{"blocks=1: every block loads its slabs"};
   if (blocks) return pins.text("slab") ? Verdict(Apply{}) : Fork{"slab", slab_options(tile, *blocks)};
   if (ir::count_of(tile, ir::Bind::cluster) > 1) return Skip{"the blocks of a cluster share K"};
-  if (producers(tile.body) == 0) return Skip{"no threads of their own fill the slots"};
+  if (producers(tile.body) == 0) return Skip{"no separate threads fill the slots"};
   std::vector<Value> options = block_options(tile, target);
-  if (options.size() == 1) return Skip{"no 2, 4 or 8 neighbouring blocks read a slab of as many parts"};
+  if (options.size() == 1) return Skip{"no 2, 4 or 8 neighbouring blocks read the same slab, split into as many parts"};
   return Fork{"blocks", std::move(options)};
 }
 
@@ -85,7 +85,7 @@ ir::Program apply_multicast(ir::Program program, const Target&, const Pins& pins
 
 extern const Rule multicast = {
     .name = "multicast",
-    .summary = "blocks of a cluster that load what they share once, for all",
+    .summary = "blocks of a cluster load each shared slab once for all of them",
     .knobs = {{"blocks", KnobType::integer, 1}, {"slab", KnobType::text}},
     .decide = decide_multicast,
     .apply = apply_multicast,

@@ -331,7 +331,7 @@ ir::Program apply_online_softmax(ir::Program program, const Target& target, cons
 
 extern const Rule online_softmax = {
     .name = "online_softmax",
-    .summary = "keys of a softmax in chunks: scores, then what they weigh",
+    .summary = "keys of a softmax in chunks: scores, then the sums that they weight",
     .knobs = {{"by", KnobType::text, names[0]},
               {"keys", KnobType::integer},
               {"columns", KnobType::integer},

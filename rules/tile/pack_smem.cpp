@@ -67,7 +67,8 @@ std::vector<Value> widths(const Panel& panel) {
 }
 
 Verdict decide_pack_smem(const ir::Program& program, const Target& target, const Pins& pins) {
-  if (target.warp > 1) return Skip{"panels are for CPUs: a GPU's banks see no rows, TMA has split_inner_for_swizzle"};
+  if (target.warp > 1)
+    return Skip{"panels are for CPUs; on GPUs, split_inner_for_swizzle arranges the slabs that TMA copies"};
   const std::vector<Panel> found = panels(program);
   if (found.empty()) return Skip{"no staged operand of a matmul that threads read panel by panel"};
   for (const Panel& panel : found)

@@ -72,7 +72,7 @@ std::vector<std::pair<std::string, const ir::Stage*>> padded_stages(const ir::Pr
 }
 
 Verdict decide_pad_smem(const ir::Program& program, const Target& target, const Pins& pins) {
-  if (target.warp == 1) return Skip{"no warps, no banks"};
+  if (target.warp == 1) return Skip{"this target has no warps, so it has no banks"};
   ir::Program padded = program;
   for (const auto& [knob, stage] : padded_stages(program)) {
     if (const auto pad = pins.integer(knob)) {

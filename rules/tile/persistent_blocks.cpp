@@ -123,17 +123,17 @@ std::vector<Value> block_options(const ir::Program& program, const Target& targe
 }
 
 Verdict decide_persistent_blocks(const ir::Program& program, const Target& target, const Pins& pins) {
-  if (target.cpu) return Skip{"a CPU's threads take several blocks each as it is"};
+  if (target.cpu) return Skip{"each thread of a CPU already executes several blocks"};
   const auto blocks = pins.integer("blocks");
-  if (blocks == 0) return Skip{"blocks=0: a block of the launch for each of the grid"};
+  if (blocks == 0) return Skip{"blocks=0: the launch has one block for each block of the grid"};
   if (blocks)
     return pins.text("order") ? Verdict(Apply{}) : Fork{"order", {std::string("waves"), std::string("shares")}};
   const ir::Tile& tile = tile_of(program);
-  if (staged_buffers(program).empty()) return Skip{"nothing is staged: a block has no beginning to save"};
+  if (staged_buffers(program).empty()) return Skip{"nothing is staged, so a block has no prologue to save"};
   if (ir::count_of(tile, ir::Bind::cluster) > 1) return Skip{"the blocks of a cluster begin together"};
   if (!fills_of(tile)) return Skip{"TMA does not fill the slots in turn"};
   std::vector<Value> options = block_options(program, target);
-  if (options.size() == 1) return Skip{"the units hold the whole grid at a time"};
+  if (options.size() == 1) return Skip{"the units hold the whole grid at once"};
   return Fork{"blocks", std::move(options)};
 }
 
@@ -199,7 +199,7 @@ ir::Program apply_persistent_blocks(ir::Program program, const Target&, const Pi
 
 extern const Rule persistent_blocks = {
     .name = "persistent_blocks",
-    .summary = "as many blocks as the units hold, each with several of the grid",
+    .summary = "as many blocks as the units hold, each of which executes several blocks of the grid",
     .knobs = {{"blocks", KnobType::integer, 0}, {"order", KnobType::text}},
     .decide = decide_persistent_blocks,
     .apply = apply_persistent_blocks,

@@ -193,7 +193,7 @@ ir::Program apply_pipeline_k_outer(ir::Program program, const Target&, const Pin
 
 extern const Rule pipeline_k_outer = {
     .name = "pipeline_k_outer",
-    .summary = "the next slab is filled while this one is computed on",
+    .summary = "the next slab is filled while the current one is used",
     .knobs = {{"apply*", KnobType::on_off}, {"tail*", KnobType::text, peeled}},
     .decide = decide_pipeline_k_outer,
     .apply = apply_pipeline_k_outer,

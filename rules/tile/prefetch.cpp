@@ -229,7 +229,7 @@ ir::Program apply_prefetch(ir::Program program, const Target&, const Pins& pins)
 
 extern const Rule prefetch = {
     .name = "prefetch",
-    .summary = "vectors asked for ahead of time",
+    .summary = "vectors prefetched before they are used",
     .knobs = {{"*", KnobType::integer}},
     .decide = decide_prefetch,
     .apply = apply_prefetch,

@@ -77,7 +77,7 @@ Verdict decide_slice_matmul_k(const ir::Program& program, const Target& target, 
   const auto sums = find_split_sums(program, *matmul->reduce);
   if (!sums) return Skip{not_split_sums};
   std::vector<Value> options = slice_options(program, *matmul->reduce, *sums, target);
-  if (options.size() == 1) return Skip{"no 2, 4 or 8 slices of a chunk whose threads and sums fit the block"};
+  if (options.size() == 1) return Skip{"the threads and sums of 2, 4 or 8 slices of a chunk do not fit the block"};
   return Fork{"slices", std::move(options)};
 }
 

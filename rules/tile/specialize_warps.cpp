@@ -33,11 +33,11 @@ std::string obstacle(const ir::Program& program, const ir::Loop& loop, const Tar
   const std::size_t stages = leading_stages(loop.body);
   for (std::size_t i = 0; i < stages; ++i)
     if (const auto& stage = *loop.body[i].as<ir::Stage>(); stage.transport != ir::Transport::tma || stage.slots < 2)
-      return "not every slab travels by TMA to several slots";
+      return "not every slab is copied by TMA to several slots";
   if (loop.body[stages].as<ir::AsyncWait>() == nullptr) return "nothing waits for the slabs";
   for (std::size_t i = 0; i < stages; ++i)
     if (ir::names_value(tile.body, loop.body[i].as<ir::Stage>()->origin))
-      return "a loaded number says where a slab begins, which those that compute have loaded";
+      return "a slab begins at a loaded number, which only the computing threads have";
   std::size_t all = 0;
   ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
     const auto* stage = stmt.as<ir::Stage>();
@@ -67,7 +67,7 @@ Verdict decide_specialize_warps(const ir::Program& program, const Target& target
     return *apply_specialize_warps ? Verdict(Apply{}) : Skip{"apply=0: all threads copy"};
   const ir::Tile& tile = tile_of(program);
   const std::vector<std::size_t> places = chunk_loops(tile);
-  if (places.size() != 1) return Skip{"not one chunk loop with stages"};
+  if (places.size() != 1) return Skip{"not exactly one chunk loop with stages"};
   if (std::string why = obstacle(program, loop_at(tile, places.front()), target); !why.empty()) return Skip{why};
   if (!fits_shared(with_producers(program, places.front()), target)) return Skip{"no shared memory left for barriers"};
   // Without setmaxnreg, a warp that only copies takes registers away from those that multiply.
@@ -83,7 +83,7 @@ ir::Program apply_specialize_warps(ir::Program program, const Target&, const Pin
 
 extern const Rule specialize_warps = {
     .name = "specialize_warps",
-    .summary = "threads of their own that copy, ahead of those that compute",
+    .summary = "separate threads that copy ahead of the computing threads",
     .knobs = {{"apply", KnobType::on_off, 0}},
     .decide = decide_specialize_warps,
     .apply = apply_specialize_warps,

@@ -66,7 +66,7 @@ std::string obstacle(const ir::Program& program, const ir::Body& body, std::size
   if (loads(program.body, output)) return "the output is read as well";
   if (only_accumulator(program) == nullptr) return "more than one accumulator";
   for (std::size_t i = 0; i < body.size(); ++i)
-    if (i < chunks && !is_scalar(body[i])) return "another loop stands before the chunk loop";
+    if (i < chunks && !is_scalar(body[i])) return "another loop precedes the chunk loop";
   return "";
 }
 

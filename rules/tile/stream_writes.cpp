@@ -122,7 +122,7 @@ ir::Program apply_stream_writes(ir::Program program, const Target& target, const
 
 extern const Rule stream_writes = {
     .name = "stream_writes",
-    .summary = "large outputs past the caches",
+    .summary = "large outputs that bypass the caches",
     .knobs = {{"outputs", KnobType::on_off, Value{std::int64_t{0}}}},
     .decide = decide_stream_writes,
     .apply = apply_stream_writes,

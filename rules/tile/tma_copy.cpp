@@ -23,7 +23,7 @@ Verdict decide_tma_copy(const ir::Program& program, const Target& target, const 
   const ir::Tile& tile = tile_of(program);
   const std::vector<ChunkStage> stages = chunk_stages(tile);
   if (stages.empty()) return Skip{"no BufferedStage to convert"};
-  if (stages.front().loop != stages.back().loop) return Skip{"the fills of several chunk loops have no one phase"};
+  if (stages.front().loop != stages.back().loop) return Skip{"the fills of several chunk loops have no common phase"};
   if (pins.empty() && !fits(program, stages, target)) return Skip{"no shared memory left for barriers and alignment"};
   std::string reason;
   for (const ChunkStage& at : stages) {
@@ -33,7 +33,7 @@ Verdict decide_tma_copy(const ir::Program& program, const Target& target, const 
     if (why.empty() && !pins.on_off(at.knob)) return on_off_fork(at.knob, true);
     if (reason.empty()) reason = std::move(why);
   }
-  if (pins.empty()) return Skip{reason.empty() ? "all slabs travel by TMA already" : "no slab for TMA: " + reason};
+  if (pins.empty()) return Skip{reason.empty() ? "TMA already copies all slabs" : "no slab for TMA: " + reason};
   return Apply{};
 }
 

@@ -87,7 +87,7 @@ std::string products_obstacle(const ir::Program& program, const KeySweep& sweep,
   if (by == By::warps && !target.mma) return "no matrix instructions on this target (CUDA has them from sm_80 on)";
   if (by == By::warpgroups && !target.wgmma) return "no matrix instructions of warpgroups on this target";
   const auto operands = find_operands(program, sweep);
-  if (!operands) return "its products are not of elements of 16 bits";
+  if (!operands) return "the operands of its products are not 16-bit";
   const ir::Axis& n = tile_of(program).axes[sweep.n];
   const ir::mma::Atom *scores = atom_of(by, keys), *values = atom_of(by, n.extent);
   if (scores == nullptr || values == nullptr || keys % scores->n != 0 || n.extent % values->n != 0)
@@ -98,7 +98,7 @@ std::string products_obstacle(const ir::Program& program, const KeySweep& sweep,
   const auto columns = [](const ir::Axis& axis) { return Walk{ir::var(axis.name), axis.extent, 0, 1}; };
   if (!product_slab(program, operands->key, key, columns(operands->depth), by, false) ||
       !product_slab(program, operands->value, key, columns(n), by, true))
-    return "keys or values are no slab of an input that the instructions read";
+    return "keys or values are not a slab of an input that the instructions can read";
   return "";
 }
 

@@ -22,7 +22,7 @@ struct SplitSums {
   std::vector<std::string> accumulators;
 };
 inline constexpr const char* not_split_sums =
-    "the kernel does more than the matmul's loop and what one thread does with a sum";
+    "the kernel computes more than the matmul's loop and an epilogue for each sum";
 std::optional<SplitSums> find_split_sums(const ir::Program&, const ir::Loop& products);
 
 /// Returns whether shared memory has room for `copies` times the sums of all threads of a block, in addition to what is

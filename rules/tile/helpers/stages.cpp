@@ -151,11 +151,11 @@ bool has_rows_in_lines(const ir::Stage& stage) {
 std::string tma_refusal(const ir::Stage& stage, const ir::Buffer& source) {
   const std::int64_t element = ir::bytes(source.dtype);
   if (element == 1) return fmt::format("`{}` has elements of {} bytes", source.name, element);
-  if (has_rows_in_lines(stage)) return fmt::format("the rows of `{}` lie in lines", source.name);
+  if (has_rows_in_lines(stage)) return fmt::format("the rows of `{}` are split into lines", source.name);
   const auto descends = [](const ir::SlabAxis& a, const ir::SlabAxis& b) { return a.dim >= b.dim; };
   const bool in_order = std::adjacent_find(stage.slab.begin(), stage.slab.end(), descends) == stage.slab.end();
   if (!in_order || static_cast<std::size_t>(stage.slab.back().dim) + 1 != source.shape.size())
-    return fmt::format("the slab of `{}` has another order than its rows", source.name);
+    return fmt::format("the slab of `{}` has its dimensions in a different order", source.name);
   for (std::size_t d = 0; d < source.shape.size(); ++d)
     if (source.shape[d] > 1 && source.strides[d] < 1) return fmt::format("`{}` repeats elements", source.name);
   ir::TmaDescriptor box = {"", source.name, std::vector<std::int64_t>(source.shape.size(), 1), 0};

@@ -129,22 +129,23 @@ TEST(CompileGraph, SaysWhyAttentionIsOneKernelOrSeveral) {
             of_plain + "3 kernels, because its heads of f32 are deep (--attention fused makes one)");
   EXPECT_EQ(line(plain, {"--attention", "fused"}), of_plain + "one kernel, as --attention fused says");
   EXPECT_EQ(line(plain, {"--attention", "split"}), of_plain + "3 kernels, as --attention split says");
-  EXPECT_EQ(line(plain, {"--dtype", "bf16"}),
-            of_plain + "3 kernels, because its operands have 16 bits (--attention fused makes one)");
-  EXPECT_EQ(
-      line(plain, {"--dtype", "bf16", "--target", "sm_80"}),
-      of_plain + "one kernel, because tensor cores multiply its operands of 16 bits (--attention split leaves 3)");
+  EXPECT_EQ(line(plain, {"--dtype", "bf16"}), of_plain +
+                                                  "3 kernels, because its operands are 16-bit and the target has no "
+                                                  "tensor cores (--attention fused makes one)");
+  EXPECT_EQ(line(plain, {"--dtype", "bf16", "--target", "sm_80"}),
+            of_plain + "one kernel, because tensor cores multiply its 16-bit operands (--attention split leaves 3)");
   EXPECT_EQ(
       line("q = torch.randn(8, 512, 24); o = F.scaled_dot_product_attention(q, q, q)",
            {"--dtype", "bf16", "--target", "sm_80"}),
-      of_plain + "3 kernels, because its sizes make no whole products of tensor cores (--attention fused makes one)");
+      of_plain +
+          "3 kernels, because its sizes do not fit the instructions of tensor cores (--attention fused makes one)");
   EXPECT_EQ(line("q = torch.randn(7, 8); F.softmax(q @ q.T, -1) @ torch.randn(7, 300)", {"--attention", "fused"}),
-            "attention matmul_1 of 7 x 7 scores: several kernels, because the guard refuses one: more sums of a score "
-            "than a block holds");
+            "attention matmul_1 of 7 x 7 scores: several kernels, because the guard refuses one kernel: a score has "
+            "more sums than a block can hold");
   EXPECT_EQ(line("q = torch.randn(7, 8); s = q @ q.T; (s - s.amax(-1, True)).exp() @ q", {}),
-            "attention matmul_1: several kernels, because its sums are not only divided by their total");
+            "attention matmul_1: several kernels, because its sums are used without being divided by their total");
   EXPECT_EQ(line("F.softmax(torch.randn(7, 7), -1) @ torch.randn(7, 8)", {}),
-            "attention matmul: several kernels, because its scores lie in memory");
+            "attention matmul: several kernels, because its scores are read from memory");
   EXPECT_EQ(line("q = torch.randn(7, 8); s = q @ q.T; (F.softmax(s, -1) @ q, s)", {}),
             "attention matmul_1 of 7 x 7 scores: several kernels, because its scores are an output, or another kernel "
             "reads them");

@@ -187,7 +187,7 @@ TEST_F(TileBlocks, AnAssertionThatFailsIsTold) {
                  "1"};
   const Ran ran = run_program(command("run", one));
   EXPECT_EQ(ran.code, 1);
-  EXPECT_THAT(ran.err, HasSubstr("assert.tile:4:3: assert: expected its condition, found it false: n is 0"));
+  EXPECT_THAT(ran.err, HasSubstr("assert.tile:4:3: assert: expected a true condition, found a false one: n is 0"));
   Case right = one;
   right.arguments = {"n=0"};
   EXPECT_EQ(run_json(right)["blocks"]["printed"], "n is 0\n");

@@ -333,7 +333,8 @@ TEST(Blocks, AnAssertionThatFailsIsNamed) {
   both.launcher.scalar(std::int64_t{64});
   EXPECT_EQ(both.refusal({2, 1, 1}), "");
   both.launcher.launch.arguments = {std::int64_t{63}};
-  EXPECT_EQ(both.refusal({2, 1, 1}), "test.tile:6:3: assert: expected its condition, found it false: fewer than all");
+  EXPECT_EQ(both.refusal({2, 1, 1}),
+            "test.tile:6:3: assert: expected a true condition, found a false one: fewer than all");
 }
 
 TEST(Blocks, WhatALanguageLacksIsNamed) {

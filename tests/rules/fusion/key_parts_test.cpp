@@ -225,7 +225,7 @@ TEST(KeyParts, AreAsManyAsTheTargetHasUnitsFor) {
   EXPECT_EQ(chosen(of_heads(4096), "sm_90"), "16 of 256: of 8 blocks for 132 multiprocessors");
   EXPECT_EQ(chosen(of_heads(32768), "sm_90"), "32 of 1024: of 8 blocks for 132 multiprocessors");
   EXPECT_EQ(chosen(of_heads(32768), "sm_80"), "25 of 1312: of 8 blocks for 108 multiprocessors");
-  EXPECT_EQ(chosen(of_heads(500), "sm_90"), "1 of 500: 500 keys are too few for parts, with 4 rows a block");
+  EXPECT_EQ(chosen(of_heads(500), "sm_90"), "1 of 500: 500 keys are too few to split, with 4 rows per block");
   EXPECT_EQ(chosen(of_heads(4096), "opencl-cpu"), "1 of 4096: of 8 blocks for 2 cores");
   EXPECT_EQ(chosen(of_one(32768, 1), "opencl-cpu"), "2 of 16384: of 1 block for 2 cores");
   EXPECT_EQ(chosen(of_one(4099, 1), "opencl-cpu"), "2 of 2064: of 1 block for 2 cores");

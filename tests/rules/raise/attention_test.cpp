@@ -281,7 +281,7 @@ TEST(RaiseRefusals, WhatIsNoSoftmax) {
   EXPECT_THAT(refusal("%59 = fma %40, %50, %58", "%59 = fma %58, %50, %40"),
               ::testing::HasSubstr("cannot raise for: carried value 2 depends on carried value 1"));
   EXPECT_THAT(refusal("%59 = fma %40, %50, %58", "%x = addf %40, %58 : tile<1x1xf32>\n%59 = fma %x, %50, %31"),
-              ::testing::HasSubstr("cannot raise for: carried value 2 is no sum, product, maximum or minimum"));
+              ::testing::HasSubstr("cannot raise for: carried value 2 is not a sum, product, maximum or minimum"));
 }
 
 // With a negative scale, the greatest product would be that of the least score.

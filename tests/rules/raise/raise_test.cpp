@@ -521,8 +521,9 @@ TEST(RaiseRefusals, Launches) {
   EXPECT_EQ(saxpy(256, {2, 1, 1}), "");
   EXPECT_THAT(saxpy(256, {1, 1, 1}),
               ::testing::HasSubstr("cannot raise store_view_tko: expected all 2 tiles of Y to be written, found 1"));
-  EXPECT_THAT(saxpy(256, {3, 1, 1}),
-              ::testing::HasSubstr("expected a tile within dimension 0 of Y, of 256, found one at 256"));
+  EXPECT_THAT(
+      saxpy(256, {3, 1, 1}),
+      ::testing::HasSubstr("expected a tile within dimension 0 of Y, which has 256 elements, found one at 256"));
   EXPECT_THAT(
       saxpy(256, {2, 1, 2}),
       ::testing::HasSubstr("expected each element of Y to be written once, found a tile that two blocks write"));
@@ -585,7 +586,8 @@ TEST(RaiseRefusals, Arrays) {
   EXPECT_THAT(add("b", 128),
               ::testing::HasSubstr("expected an array with a name of its own for parameter 3 of vector_"));
   EXPECT_THAT(add("c", 100),
-              ::testing::HasSubstr("load_ptr_tko: expected elements within dimension 0 of a, of 100, found 0 to 127"));
+              ::testing::HasSubstr(
+                  "load_ptr_tko: expected elements within dimension 0 of a, which has 100 elements, found 0 to 127"));
 }
 
 /// Returns the refusal of a program with the body `text`, in which each block has 64 elements of x and of y.
@@ -632,7 +634,7 @@ TEST(RaiseRefusals, Stores) {
       "");
   EXPECT_THAT(message_of_body("%c = cmpi less_than %bx, %zero, signed : tile<i32> -> tile<i1>\nif %c {\n return\n}\n" +
                               std::string("%a, %t = ") + load_x + "%s = store_view_tko weak %a, %yv[%bx]" + to_y),
-              ::testing::HasSubstr("cannot raise if: a branch ends the block or its trip by return"));
+              ::testing::HasSubstr("cannot raise if: a branch ends the block or its trip with return"));
 }
 
 }  // namespace
