@@ -150,7 +150,7 @@ std::string find_warpgroup(const Tile& tile, const std::vector<const Axis*>& thr
   for (const auto& [factor, unit] :
        {std::pair{&product.a, product.row_thread}, std::pair{&product.b, product.column_thread}})
     if (factor->in_slab() && !rows_follow(*factor, unit, depth))
-      return fmt::format("{} takes rows of `{}` that follow each other", product.atom->name, factor->slab->buffer);
+      return fmt::format("{} takes consecutive rows of `{}`", product.atom->name, factor->slab->buffer);
   if (product.warp.empty() || (product.next.empty() && tiles > 1))
     return fmt::format("{} takes rows 16 w + 8 r + g, for {} warps w, and columns 8 j + 2 t + v, for {} registers j",
                        product.atom->name, product.atom->warps, tiles);
@@ -236,10 +236,11 @@ std::optional<Factors> find_factors(const Tile& tile, const Body& body, const st
 
 std::string find_product(const Tile& tile, const Loop& loop, Product& product) {
   product.atom = find_atom(loop.atom);
-  if (product.atom == nullptr) return fmt::format("`{}` is no matrix instruction", loop.atom);
+  if (product.atom == nullptr) return fmt::format("`{}` is not a matrix instruction", loop.atom);
   if (loop.axis.bind != Bind::reduce || !loop.start.is_constant(0) || loop.step != 1 ||
       loop.axis.extent % product.atom->k != 0)
-    return fmt::format("{} takes a reduce loop from 0 by 1 of whole {}s", loop.atom, product.atom->k);
+    return fmt::format("{} takes a reduce loop from 0 by 1 whose extent is a multiple of {}", loop.atom,
+                       product.atom->k);
   std::vector<const Axis*> threads;
   for (const Axis& axis : tile.axes)
     if (axis.bind == Bind::thread) threads.push_back(&axis);

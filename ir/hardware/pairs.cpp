@@ -55,19 +55,20 @@ bool along_rows(const Stage& stage, const Buffer& source) {
 }
 
 std::string fault(const Stage& stage, const Buffer& source) {
-  if (stage.dtype != DType::bf16 || source.dtype != DType::bf16) return "pairs are of bf16";
-  if (stage.slab.size() != 2 || stage.slab[0].extent % depth != 0) return "pairs are of an even number of rows";
-  if (source.strides.back() != 1) return "pairs of elements that lie apart";
+  if (stage.dtype != DType::bf16 || source.dtype != DType::bf16) return "pairs must be of bf16";
+  if (stage.slab.size() != 2 || stage.slab[0].extent % depth != 0) return "pairs need an even number of rows";
+  if (source.strides.back() != 1) return "pairs of elements that are not adjacent";
   if (stage.transport != Transport::copy || stage.slots != 1 || stage.swizzle != 0 || stage.pad != 0)
-    return "pairs travel by loads and stores to one slot, with no pad";
-  if (along_rows(stage, source)) return row_elements(stage) % lanes == 0 ? "" : "pairs of no whole vectors";
-  return stage.slab[0].dim + 1 == std::ssize(source.shape) ? "" : "pairs of elements that lie apart";
+    return "pairs must be copied by loads and stores to one slot, without a pad";
+  if (along_rows(stage, source))
+    return row_elements(stage) % lanes == 0 ? "" : "the rows of pairs are not a multiple of the vector length";
+  return stage.slab[0].dim + 1 == std::ssize(source.shape) ? "" : "pairs of elements that are not adjacent";
 }
 
 std::string find_product(const Program& program, const Loop& loop, Product& product) {
   const std::string* const vector = vector_axis(program);
   if (vector == nullptr) return "no vectors of 16 lanes";
-  if (!loop.start.is_constant(0) || loop.step != 1 || loop.axis.extent % depth != 0) return "an odd number of turns";
+  if (!loop.start.is_constant(0) || loop.step != 1 || loop.axis.extent % depth != 0) return "an odd number of trips";
   if (loop.body.size() != 4) return "more than a product and a sum";
   const auto* first = loop.body[0].as<Load>();
   const auto* second = loop.body[1].as<Load>();
@@ -77,12 +78,12 @@ std::string find_product(const Program& program, const Loop& loop, Product& prod
                     times->op == Op::multiply && sum->op == Op::add && sum->args.front() == Arg(times->dst) &&
                     first->dst != second->dst;
   const auto takes = [&](const Load* load) { return std::ranges::count(times->args, Arg(load->dst)) == 1; };
-  if (!adds || !takes(first) || !takes(second)) return "no sum of products of two loads";
+  if (!adds || !takes(first) || !takes(second)) return "not a sum of products of two loads";
   const bool second_is_wide = depends_on(second->index, *vector);
   product = {second_is_wide ? first : second, second_is_wide ? second : first, sum->dst};
   const auto& [a, b, acc] = product;
   if (depends_on(a->index, *vector) || !steps_in(a->index, a->index.size() - 1, loop.axis.name))
-    return "an operand whose pairs do not lie side by side";
+    return "an operand whose pairs are not adjacent";
   if (b->index.size() != 2 || !steps_in(b->index, 0, loop.axis.name) || !steps_in(b->index, 1, *vector))
     return "an operand that is not read by rows";
   return "";

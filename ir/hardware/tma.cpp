@@ -42,7 +42,7 @@ std::string fault(const TmaDescriptor& d, const Buffer& source) {
   if (d.swizzle != 0 && !is_pattern(d.swizzle))
     return fmt::format("a swizzle of {}, not 0, 32, 64 or 128 bytes", d.swizzle);
   if (d.swizzle != 0 && inner != d.swizzle)
-    return fmt::format("rows of {} bytes in the box under a swizzle of {}", inner, d.swizzle);
+    return fmt::format("rows of {} bytes in the box do not match a swizzle of {}", inner, d.swizzle);
   return stride_fault(source);
 }
 

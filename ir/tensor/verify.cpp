@@ -38,9 +38,9 @@ class Verifier {
 
   void node(int id) {
     const Node& n = at(id);
-    require(!n.name.empty() && names_.insert(n.name).second, n, "a name of its own");
+    require(!n.name.empty() && names_.insert(n.name).second, n, "a unique name");
     for (const std::int64_t extent : n.type.shape) require(extent >= 0, n, "no negative extent, found {}", extent);
-    for (const int a : n.args) require(is_node(a, id), n, "arguments that stand before it, found {}", a);
+    for (const int a : n.args) require(is_node(a, id), n, "arguments that precede it, found {}", a);
     if (problem_.empty()) match(n.op, [&](const auto& op) { check(n, op); });
   }
 

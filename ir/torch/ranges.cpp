@@ -120,7 +120,7 @@ class Fitter {
     if (node.kind != Node::Kind::call || is_one_of(node.op, counting)) return;
     for (const std::size_t i : sources(node))
       if (arg(node, i).kind == Node::Kind::scalar && arg(node, i).type.dtype == DType::i64)
-        throw Error(fmt::format("{}: expected a number that int32, the type of the tensor, holds, found {:.0f}",
+        throw Error(fmt::format("{}: expected a number that fits in int32, the type of the tensor, found {:.0f}",
                                 node.op, arg(node, i).value));
   }
 

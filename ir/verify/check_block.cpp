@@ -156,15 +156,15 @@ void check(Context& c, const Branch& s) {
 void check(Context& c, const Forever& s) {
   bool ends = false;
   for_each(s.body, [&](const Stmt& stmt) { ends = ends || (stmt.as<Jump>() != nullptr); });
-  if (!ends) fail("nothing leaves it");
-  if (c.in_loop) fail("it stands in no loop");
+  if (!ends) fail("no statement leaves it, so it never ends");
+  if (c.in_loop) fail("it must not be in a loop");
   const bool outside = std::exchange(c.in_forever, true);
   check_body(c, s.body);
   c.in_forever = outside;
 }
 
 void check(Context& c, const Jump& s) {
-  if (c.in_loop || (s.to != Jump::To::end && !c.in_forever)) fail("it stands in a Forever, and in no loop");
+  if (c.in_loop || (s.to != Jump::To::end && !c.in_forever)) fail("it must be in a Forever and not in a loop");
 }
 
 void check(Context& c, const Print& s) {

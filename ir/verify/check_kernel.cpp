@@ -27,7 +27,7 @@ void check_barrier(Context& c, const std::string& text, const Expr& slot) {
 }
 
 void check_warpgroups(const Context& c) {
-  if (c.threads % mma::warpgroup != 0) fail("{} threads are no whole warpgroups", c.threads);
+  if (c.threads % mma::warpgroup != 0) fail("{} threads are not a multiple of a warpgroup", c.threads);
   check_convergent(c);
 }
 
@@ -45,16 +45,17 @@ void check_sums(Context& c, const std::vector<std::string>& sums, int lanes) {
 DType check_matrix(Context& c, const SharedMatrix& m, std::int64_t rows, std::int64_t k) {
   const Name& buffer = check_shared_access(c, m.buffer, m.index, 1);
   const DType dtype = buffer.type.dtype;
-  if (!is_float16(dtype)) fail("`{}` holds {}, no 16 bits", m.buffer, name(dtype));
+  if (!is_float16(dtype)) fail("`{}` holds {}, not a 16-bit type", m.buffer, name(dtype));
   if (!tma::is_pattern(m.swizzle)) fail("a swizzle of {}, not 32, 64 or 128 bytes", m.swizzle);
   const std::int64_t panel = m.swizzle / bytes(dtype);
   if (buffer.extents.back() != panel)
-    fail("rows of {} elements under a swizzle of {}", buffer.extents.back(), m.swizzle);
+    fail("rows of {} elements do not match a swizzle of {}", buffer.extents.back(), m.swizzle);
   // PTX ISA, "Matrix Descriptor Format": 14 bits, in units of 16 bytes.
   constexpr std::int64_t most_leading = (std::int64_t{1} << 18) - 16;
   if (m.leading < 0 || m.leading % 16 != 0 || m.leading > most_leading)
     fail("leading={}, not a multiple of 16 up to {}", m.leading, most_leading);
-  if (m.transposed && rows > panel && m.leading == 0) fail("{} columns are several panels of {}", rows, panel);
+  if (m.transposed && rows > panel && m.leading == 0)
+    fail("{} columns span several panels of {}, but leading is 0", rows, panel);
   std::vector<std::int64_t> strides = row_major_strides(buffer.extents);
   std::int64_t count = 1;
   for (const std::int64_t extent : buffer.extents) count *= extent;
@@ -72,7 +73,7 @@ DType check_fragment(Context& c, const std::string& value) {
   constexpr int elements = int{64} * 16 / static_cast<int>(mma::warpgroup);
   const Type& type = c.names.use(value).type;
   if (!is_float16(type.dtype) || type.lanes != elements)
-    fail("`{}` is no fragment of {} elements of 16 bits", value, elements);
+    fail("`{}` is not a fragment of {} 16-bit elements", value, elements);
   return type.dtype;
 }
 
@@ -107,7 +108,7 @@ void check(Context& c, const TreeHalve& t) {
   const Name* buffer = c.names.find(t.buffer);
   if (buffer == nullptr || buffer->kind != Name::Kind::shared || !buffer->scope->open)
     fail("`{}` is not shared memory in scope", t.buffer);
-  if (is_float16(buffer->type.dtype)) fail("`{}` holds {}, no values to merge", t.buffer, name(buffer->type.dtype));
+  if (is_float16(buffer->type.dtype)) fail("`{}` holds {}, which cannot be merged", t.buffer, name(buffer->type.dtype));
   if (!neutral(t.op)) fail("{} has no neutral element", name(t.op));
   const std::vector<std::int64_t>& extents = buffer->extents;
   if (t.prefix.size() + 1 != extents.size())
@@ -135,8 +136,8 @@ void check(Context& c, const LdMatrix& l) {
   const int packed = bits ? 2 : 1, matrices = l.type.lanes / packed;
   if ((!bits && l.type.dtype != DType::f32) || l.type.lanes % packed != 0 ||
       (matrices != 1 && matrices != 2 && matrices != 4))
-    fail("1, 2 or 4 matrices are 2, 4 or 8 lanes of f16 or bf16, or as many of f32 as there are");
-  if (l.transposed && !bits) fail("only matrices of 16 bits are transposed");
+    fail("1, 2 or 4 matrices have 2, 4 or 8 lanes of f16 or bf16, or 1, 2 or 4 lanes of f32");
+  if (l.transposed && !bits) fail("only 16-bit matrices can be transposed");
   if (c.threads % gpu::warp != 0) fail("{} threads are not a multiple of the warp size", c.threads);
   const Name& buffer = check_shared_access(c, l.buffer, l.index, 4 * packed);
   if (buffer.type.dtype != l.type.dtype) fail("`{}` holds {}", l.buffer, name(buffer.type.dtype));
@@ -156,7 +157,7 @@ void check(Context& c, const Pack& p) {
     if (type.dtype != DType::f32 && type.dtype != dtype)
       fail("`{}` is {}, expected f32 or {}", value, name(type.dtype), name(dtype));
     if (is_float16(type.dtype) && type.lanes > 1 && lanes % 2 != 0)
-      fail("the words of `{}` would lie in two registers each", value);
+      fail("each word of `{}` would span two registers", value);
     lanes += type.lanes;
   }
   if (lanes != p.type.lanes) fail("the values have {} lanes, the fragment {}", lanes, p.type.lanes);
@@ -181,7 +182,7 @@ void check(Context& c, const QuadTranspose& t) {
 
 void check(Context& c, const Mma& m) {
   const mma::Atom* atom = mma::find_atom(m.atom);
-  if (atom == nullptr || atom->of_warpgroup()) fail("`{}` is no matrix instruction of a warp", m.atom);
+  if (atom == nullptr || atom->of_warpgroup()) fail("`{}` is not a matrix instruction of a warp", m.atom);
   check_allowed(c, *atom);
   if (m.sums.size() != 2 && m.sums.size() != 4) fail("it adds to two vectors or four scalars, found {}", m.sums.size());
   const Type sums = {DType::f32, m.sums.size() == 2 ? 2 : 1};
@@ -202,10 +203,10 @@ void check(Context& c, const CopyPairs& s) {
   c.index.set_gathers(true);
   const Name& from = check_access(c, s.source, s.at, pairs::lanes);
   for (const Name* name : {&to, &from})
-    if (name->type.dtype != DType::bf16) fail("pairs are of bf16, found {}", ir::name(name->type.dtype));
+    if (name->type.dtype != DType::bf16) fail("pairs must be of bf16, found {}", ir::name(name->type.dtype));
   if (from.kind != Name::Kind::buffer) fail("`{}` is not in global memory", s.source);
   if (static_cast<std::size_t>(s.dim) + 1 >= s.at.size())
-    fail("dim={}: pairs lie along another dimension than the last", s.dim);
+    fail("dim={}: pairs must lie along a dimension other than the last", s.dim);
   check_access(c, s.source, s.next(), pairs::lanes);
   c.index.set_gathers(false);
 }
@@ -218,7 +219,7 @@ void check(Context& c, const CopyTransposed& s) {
   check_shared_access(c, s.buffer, last, size);
   const Name& to = check_shared_access(c, s.buffer, s.index, size);
   if (s.dim < 0 || static_cast<std::size_t>(s.dim) + 1 >= s.at.size())
-    fail("dim={}: rows lie along another dimension than the last", s.dim);
+    fail("dim={}: rows must lie along a dimension other than the last", s.dim);
   c.index.set_gathers(true);
   check_access(c, s.source, s.row(size - 1), size);
   const Name& from = check_access(c, s.source, s.at, size);
@@ -235,12 +236,12 @@ void check(Context& c, const DotPairs& d) {
   c.index.set_gathers(false);
   const Name& b = check_shared_access(c, d.b, d.at_b, pairs::depth * pairs::lanes);
   for (const Name* name : {&a, &b})
-    if (name->type.dtype != DType::bf16) fail("pairs are of bf16, found {}", ir::name(name->type.dtype));
+    if (name->type.dtype != DType::bf16) fail("pairs must be of bf16, found {}", ir::name(name->type.dtype));
 }
 
 void check(Context& c, const Wgmma& w) {
   const mma::Atom* atom = mma::find_atom(w.atom);
-  if (atom == nullptr || !atom->of_warpgroup()) fail("`{}` is no matrix instruction of a warpgroup", w.atom);
+  if (atom == nullptr || !atom->of_warpgroup()) fail("`{}` is not a matrix instruction of a warpgroup", w.atom);
   const std::size_t registers = static_cast<std::size_t>(atom->m * atom->n / mma::warpgroup);
   if (w.sums.size() != registers && 2 * w.sums.size() != registers)
     fail("it adds to {} vectors or {} scalars, found {}", registers / 2, registers, w.sums.size());
@@ -318,7 +319,7 @@ void check(Context& c, const MbarrierWait& m) {
 }
 
 void check(Context& c, const TmaDescriptor& d) {
-  if (c.names.scope()->parent != nullptr) fail("a descriptor stands before the Tile");
+  if (c.names.scope()->parent != nullptr) fail("a descriptor must precede the Tile");
   const Buffer* source = c.program.find(d.source);
   if (source == nullptr) fail("`{}` is not a buffer of the program", d.source);
   if (const std::string fault = tma::fault(d, *source); !fault.empty()) fail("{}", fault);
@@ -345,7 +346,7 @@ void check(Context& c, const TmaLoad& t) {
   check_barrier(c, t.barrier, t.slot);
   if (!t.multicast) return;
   if (c.cluster == 0) fail("the Tile has no CLUSTER axis");
-  if (!c.producing) fail("what fills the slots of other blocks stands in a Produce");
+  if (!c.producing) fail("a copy that fills slots of other blocks must be in a Produce");
 }
 
 // One thread executes the body. So the body may only copy, wait, loop and branch, and must not depend on the axes of
@@ -353,7 +354,7 @@ void check(Context& c, const TmaLoad& t) {
 void check(Context& c, const Produce& p) {
   check_in_tile(c);
   check_convergent(c);
-  if (std::exchange(c.produced, true)) fail("a block has one Produce");
+  if (std::exchange(c.produced, true)) fail("a block can have only one Produce");
   if (p.threads % gpu::warp != 0) fail("{} threads are not a multiple of the warp size", p.threads);
   const bool reserves = p.own != 0 || p.others != 0;
   // PTX ISA, "setmaxnreg": multiples of 8 from 24 to 256, for whole warpgroups.
@@ -365,7 +366,7 @@ void check(Context& c, const Produce& p) {
   for_each(p.body, [&](const Stmt& stmt) {
     const bool copies = stmt.as<Loop>() != nullptr || stmt.as<If>() != nullptr || stmt.as<MbarrierWait>() != nullptr ||
                         stmt.as<MbarrierArriveExpectTx>() != nullptr || stmt.as<TmaLoad>() != nullptr;
-    if (!copies) fail("it holds loops, conditions, waits and copies by TMA, nothing else");
+    if (!copies) fail("it may hold only loops, conditions, waits and copies by TMA");
     const auto uniform = [&](const std::string& text) {
       const Name* axis = c.names.find(text);
       if (axis != nullptr && axis->kind == Name::Kind::axis && axis->active && axis->varies)

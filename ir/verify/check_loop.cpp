@@ -28,13 +28,14 @@ void check_atom(Context& c, const Loop& l) {
   const Tile* tile = nullptr;
   for (const Stmt& stmt : c.program.body)
     if (const auto* found = stmt.as<Tile>()) tile = found;
-  if (tile == nullptr) fail("a loop of matrix instructions stands in a Tile");
+  if (tile == nullptr) fail("a loop of matrix instructions must be in a Tile");
   mma::Product product;
   if (const std::string fault = mma::find_product(*tile, l, product); !fault.empty()) fail("{}", fault);
   const auto type_of = [&](const mma::Factor& factor) {
     const auto dtype = mma::element_type(c.program, factor);
     if (!dtype || !product.atom->takes(*dtype))
-      fail("{} multiplies elements of {}, `{}` is none", l.atom, mma::element_names(*product.atom), factor.value);
+      fail("{} multiplies elements of {}, but `{}` is not one", l.atom, mma::element_names(*product.atom),
+           factor.value);
     return *dtype;
   };
   if (type_of(product.a) != type_of(product.b)) fail("{} takes operands of one type", l.atom);
@@ -60,9 +61,9 @@ void check_producers(const Context& c, const Loop& l) {
   const std::size_t stages = stage_run(l.body, 0);
   for (std::size_t i = 0; i < stages; ++i)
     if (const auto& s = *l.body[i].as<Stage>(); s.transport != Transport::tma || s.slots < 2 || !s.when.is_constant(1))
-      fail("`{}` does not travel by TMA to several slots", s.buffer);
+      fail("`{}` is not copied by TMA to several slots", s.buffer);
   if (stages == 0 || stages == l.body.size() || l.body[stages].as<AsyncWait>() == nullptr)
-    fail("a loop whose slots others fill begins with its Stages and their wait");
+    fail("a loop whose slots other threads fill must begin with its Stages and their wait");
   check_convergent(c);
 }
 
@@ -150,7 +151,7 @@ void check_chosen(const Body& body) {
     if (const auto* inner = stmt.as<If>())
       check_chosen(inner->then);
     else if (!scalar && stmt.as<Write>() == nullptr)
-      fail("a condition that names a value has Writes in it, and values that they need");
+      fail("a condition that names a value may contain only Writes and the values that they need");
   }
 }
 
@@ -193,7 +194,7 @@ const Name& check_write_apart(Context& c, const Write& w) {
 void check_stream(const Context& c, const Write& w, const Name& target) {
   if (c.program.level == Level::loop) fail("writes are streamed in Tile and Kernel IR");
   if (target.kind != Name::Kind::buffer || target.type.dtype != DType::f32)
-    fail("`{}` is no global memory of f32, which alone is streamed to", w.buffer);
+    fail("only global memory of f32 can be streamed to, not `{}`", w.buffer);
   if (writes_apart(w)) fail("lanes that are written apart are not streamed");
 }
 
@@ -202,7 +203,8 @@ void check_together(const Context& c, const Write& w, DType stored) {
   if (c.program.level != Level::kernel) fail("lanes are added together in Kernel IR only");
   if (stored != DType::f32 || (w.lanes != 2 && w.lanes != 4)) fail("2 or 4 lanes of f32 are added together");
   if (known_divisor(flat_offset(w.index, c.program.find(w.buffer)->strides)) % w.lanes != 0)
-    fail("{} lanes are added together to `{}` at no known multiple of {}", w.lanes, w.buffer, w.lanes);
+    fail("{} lanes are added together to `{}` at an index that is not a known multiple of {}", w.lanes, w.buffer,
+         w.lanes);
 }
 
 }  // namespace
@@ -280,7 +282,7 @@ void check(Context& c, const Index& i) {
   c.index.set_gathers(false);
   c.index.set_wide(false);
   if (d != DType::boolean && d != DType::i64 && (range.low < INT32_MIN || range.high > INT32_MAX))
-    fail("`{}` is in {}..{}, more than 32 bits hold", print(i.value), range.low, range.high);
+    fail("`{}` is in {}..{}, which does not fit in 32 bits", print(i.value), range.low, range.high);
   define_value(c, i.dst, i.type, is_of_block(c, i.value));
 }
 

@@ -87,21 +87,21 @@ void check_layout(const Stage& s, const Buffer& source) {
   if (s.swizzle != 0 && !tma::is_pattern(s.swizzle)) fail("a swizzle of {}, not 0, 32, 64 or 128 bytes", s.swizzle);
   const bool chunks = s.transport == Transport::async && s.lanes * element == 16;
   if (s.swizzle != 0 && ((s.transport != Transport::tma && !chunks) || element == 1))
-    fail("a swizzle is of tma copies, or of async ones of 16 bytes, of elements of 2 or 4 bytes");
-  if (s.swizzle != 0 && s.pad != 0) fail("a swizzle leaves no pad");
+    fail("a swizzle needs tma copies, or async copies of 16 bytes, of elements of 2 or 4 bytes");
+  if (s.swizzle != 0 && s.pad != 0) fail("a swizzle allows no pad");
   if (s.swizzle != 0 && row_elements(s) * element != s.swizzle)
-    fail("rows of {} bytes under a swizzle of {}", row_elements(s) * element, s.swizzle);
-  if (s.transport == Transport::tma && s.pad != 0) fail("tma copies leave no pad");
+    fail("rows of {} bytes do not match a swizzle of {}", row_elements(s) * element, s.swizzle);
+  if (s.transport == Transport::tma && s.pad != 0) fail("tma copies allow no pad");
   if (s.lanes < 0 || s.lanes > 16 || (s.lanes > 0 && !std::has_single_bit(static_cast<unsigned>(s.lanes))))
     fail("copies of {} lanes, not a power of two up to 16", s.lanes);
   if (s.lanes > 1 && row_elements(s) % s.lanes != 0)
     fail("copies of {} lanes do not divide a row of {}", s.lanes, row_elements(s));
   if (s.lanes > 1 && !s.pairs && s.slab.back().dim + 1 != std::ssize(source.shape) &&
       (s.lanes != CopyTransposed::size || !has_turned_blocks(s, source)))
-    fail("copies of {} lanes that lie apart in `{}`", s.lanes, s.source);
+    fail("copies of {} lanes that are not adjacent in `{}`", s.lanes, s.source);
   if (s.pairs) check_pairs(s, source);
   if (s.prefetch < 0 || (s.prefetch > 0 && (s.transport == Transport::async || s.transport == Transport::tma)))
-    fail("prefetch={}: copies by loads and stores are asked for ahead", s.prefetch);
+    fail("prefetch={}: only copies by loads and stores can be prefetched", s.prefetch);
   if (s.transport != Transport::async || s.lanes == 0) return;
   const std::int64_t size = s.lanes * element;
   if (size != 4 && size != 8 && size != 16) fail("async copies of {} bytes, not 4, 8 or 16", size);
@@ -127,7 +127,7 @@ void declare(Context& c, const Stage& s, const Name& source) {
   check_slab(s, source.extents.size());
   const DType stored = source.type.dtype;
   if (s.dtype != stored && s.dtype != value_type(stored))
-    fail("`{}` holds {}, a stage of it not {}", s.source, name(stored), name(s.dtype));
+    fail("`{}` holds {}, but its stage holds {}", s.source, name(stored), name(s.dtype));
   if (s.dtype != stored && (s.transport == Transport::async || s.transport == Transport::tma))
     fail("{} copies convert nothing", name(s.transport));
   const Buffer& memory = *c.program.find(s.source);
@@ -143,7 +143,7 @@ void declare(Context& c, const Stage& s, const Name& source) {
 }  // namespace
 
 void check(Context& c, const Tile& t) {
-  if (c.names.scope()->parent != nullptr) fail("a Tile stands at the top level");
+  if (c.names.scope()->parent != nullptr) fail("a Tile must be at the top level");
   if (t.resident < 0) fail("{} resident blocks", t.resident);
   for (const Axis& a : t.axes) {
     const bool launch = a.bind == Bind::block || a.bind == Bind::cluster || a.bind == Bind::thread;
@@ -180,7 +180,7 @@ void check(Context& c, const Stage& s) {
   if (buffer == nullptr || buffer->stage == nullptr) {
     declare(c, s, source);
   } else {
-    if (!agree(s, *buffer->stage)) fail("the stages of `{}` agree in all but origin, slot and condition", s.buffer);
+    if (!agree(s, *buffer->stage)) fail("the stages of `{}` may differ only in origin, slot and condition", s.buffer);
     if (!buffer->scope->open) fail("`{}` is out of scope", s.buffer);
   }
   check_convergent(c);
@@ -219,7 +219,7 @@ void check(Context& c, const Combine& s) {
     const bool exists = axis != nullptr && axis->kind == Name::Kind::axis && axis->active;
     const Bind bind = exists ? axis->bind : Bind::free;
     if (bind == Bind::cluster) {
-      if (!s.to) fail("of the blocks along `{}` one gets the total: to=", text);
+      if (!s.to) fail("one of the blocks along `{}` must get the total: to=", text);
       check_in_cluster(c);
     } else if (bind != Bind::thread && bind != Bind::reg && bind != Bind::vector) {
       fail("`{}` is not a CLUSTER, THREAD, REG or VECTOR axis", text);
@@ -232,7 +232,7 @@ void check(Context& c, const Combine& s) {
 
 void check(Context& c, const Scale& s) {
   check_type(s.type, c.program.level);
-  if (s.type.dtype != DType::f32) fail("a sum of f32 is scaled, not of {}", name(s.type.dtype));
+  if (s.type.dtype != DType::f32) fail("only a sum of f32 can be scaled, not of {}", name(s.type.dtype));
   if (s.factor == Arg(s.acc)) fail("`{}` scales itself", s.acc);
   check_arg(c.names, s.factor, s.type);
   check_accumulator(c, s.acc, s.type, Op::add);

@@ -59,7 +59,7 @@ void check_convergent(const Context& c) {
 
 void check_in_tile(const Context& c) {
   const Scope* outer = c.names.scope()->parent;
-  if (outer == nullptr || outer->parent != nullptr) fail("it stands directly in the Tile");
+  if (outer == nullptr || outer->parent != nullptr) fail("it must be directly in the Tile");
 }
 
 void check_in_cluster(const Context& c) {

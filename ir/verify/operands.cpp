@@ -76,7 +76,7 @@ void check_arg(Names& names, const Arg& arg, const Type& expected, bool horizont
   const Type& t = names.use(*text).type;
   if (t.dtype != expected.dtype) fail("`{}` is {}, expected {}", *text, name(t.dtype), name(expected.dtype));
   const bool fits = horizontal ? t.lanes > 1 && expected.lanes == 1 : t.lanes == 1 || t.lanes == expected.lanes;
-  if (!fits) fail("`{}` has {} lanes where the result has {}", *text, t.lanes, expected.lanes);
+  if (!fits) fail("`{}` has {} lanes, but the result has {}", *text, t.lanes, expected.lanes);
 }
 
 // copy converts. Comparisons take one type and return bool. Logical operations take and return bool. select takes a

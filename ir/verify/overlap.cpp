@@ -44,9 +44,9 @@ class Search {
         one.push_back(std::max<std::int64_t>(-d, 0));
         other.push_back(std::max<std::int64_t>(d, 0));
       }
-      return fmt::format("elements [{}] and [{}] at one address", join(one, ", "), join(other, ", "));
+      return fmt::format("elements [{}] and [{}] at the same address", join(one, ", "), join(other, ", "));
     }
-    return steps_ > 0 ? "" : "strides for which it takes too long to tell whether two indices lie at one address";
+    return steps_ > 0 ? "" : "strides for which it takes too long to tell whether two indices have the same address";
   }
 
  private:

@@ -52,7 +52,7 @@ void check_top_level(Context& c) {
       fail("nothing follows the Tile");
     else if (s.as<Load>() == nullptr && s.as<Index>() == nullptr && s.as<Assign>() == nullptr &&
              s.as<TmaDescriptor>() == nullptr)
-      fail("only loads, indices and assignments stand before the Tile");
+      fail("only loads, indices and assignments may precede the Tile");
   }
   c.statement = nullptr;
   if (tiles != 1) fail("expected one Tile, found {}", tiles);
@@ -78,7 +78,7 @@ void check_program(Context& c) {
   check_accumulations(c);
   for (const std::size_t i : zeroed_buffers(program))
     if (const Buffer& b = program.buffers[i]; span(b) != element_count(b))
-      fail("`{}` starts at 0, and so would what lies between its rows", b.name);
+      fail("`{}` starts at 0, so the gaps between its rows would be cleared, too", b.name);
 }
 
 }  // namespace

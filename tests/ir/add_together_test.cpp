@@ -35,13 +35,13 @@ TEST(AddTogether, IsLegalWhereAlignmentIsProven) {
   };
   EXPECT_EQ(at("(a1 * 4)"), "");
   EXPECT_EQ(at("(8 - (a1 * 2))", "2"), "");
-  EXPECT_THAT(at("a1"), HasSubstr("4 lanes are added together to `y` at no known multiple of 4"));
-  EXPECT_THAT(at("(8 - (a1 * 2))"), HasSubstr("no known multiple of 4"));
-  EXPECT_THAT(at("((a1 * 2) + 1)", "2"), HasSubstr("no known multiple of 2"));
+  EXPECT_THAT(at("a1"), HasSubstr("4 lanes are added together to `y` at an index that is not a known multiple of 4"));
+  EXPECT_THAT(at("(8 - (a1 * 2))"), HasSubstr("not a known multiple of 4"));
+  EXPECT_THAT(at("((a1 * 2) + 1)", "2"), HasSubstr("not a known multiple of 2"));
   const std::string good = adding("(a1 * 4)");
   EXPECT_THAT(verify(parse(with(good, "y: f32[2, 16]", "y: f32[2, 16] strides=(18, 1)"))), "");
   EXPECT_THAT(verify(parse(with(with(good, "y: f32[2, 16]", "y: f32[2, 16] strides=(18, 1)"), "y[0", "y[a0"))),
-              HasSubstr("no known multiple of 4"))
+              HasSubstr("not a known multiple of 4"))
       << "rows of 72 bytes";
 }
 

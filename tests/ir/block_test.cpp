@@ -87,10 +87,10 @@ TEST(BlockStatements, TheVerifierRefuses) {
   EXPECT_THAT(fault("  StoreAt(e2:i32 <- e1)\n"), HasSubstr("`e1` is f32, expected i32"));
   EXPECT_THAT(fault("  Address(e9 <- z)\n"), HasSubstr("`z` is not a buffer of the program"));
   EXPECT_THAT(fault("  Branch(e0):\n    Return\n"), HasSubstr("`e0` is i32, expected bool"));
-  EXPECT_THAT(fault("  Break\n"), HasSubstr("it stands in a Forever"));
+  EXPECT_THAT(fault("  Break\n"), HasSubstr("it must be in a Forever"));
   EXPECT_THAT(fault("  Return\n  Sync\n"), HasSubstr("nothing follows it in its body"));
-  EXPECT_THAT(fault("  Forever:\n    Sync\n"), HasSubstr("nothing leaves it"));
-  EXPECT_THAT(fault("  for n in 0..2: # free\n    Return\n"), HasSubstr("and in no loop"));
+  EXPECT_THAT(fault("  Forever:\n    Sync\n"), HasSubstr("no statement leaves it, so it never ends"));
+  EXPECT_THAT(fault("  for n in 0..2: # free\n    Return\n"), HasSubstr("and not in a loop"));
   EXPECT_THAT(fault("  Local w[9] (i64) scratch=0\n"), HasSubstr("beyond the block's 64 bytes"));
   EXPECT_THAT(fault("  Local w[2] (i64) shared=4\n"), HasSubstr("an offset of 4 bytes"));
 }

@@ -101,7 +101,7 @@ TEST(Cluster, TheVerifierRefuses) {
   EXPECT_THAT(fault("block=1", "block=a2"), ::testing::IsEmpty());
   EXPECT_THAT(fault("part[a2, 0], block", "part[a2, 1], block"), HasSubstr("not proven in"));
   EXPECT_THAT(fault("  ClusterSync # before\n", "  if (a0 == 0):\n    ClusterSync\n"),
-              HasSubstr("it stands directly in the Tile"));
+              HasSubstr("it must be directly in the Tile"));
   EXPECT_THAT(fault("a1:2=CLUSTER", "a1:2=BLOCK"), HasSubstr("the Tile has no CLUSTER axis"));
   EXPECT_THAT(fault("a0:2=BLOCK", "a0:2=CLUSTER"), HasSubstr("more than one CLUSTER axis"));
   EXPECT_THAT(fault("a1:2=CLUSTER", "a1:32=CLUSTER"), HasSubstr("a cluster of 32 blocks, at most 16"));
@@ -228,7 +228,7 @@ TEST(Multicast, TheVerifierRefuses) {
   EXPECT_THAT(verify(parse(with(alone, ", block=a1", ""))), HasSubstr("the Tile has no CLUSTER axis"));
   EXPECT_THAT(verify(parse(with(alone, ", multicast", ""))), HasSubstr("the Tile has no CLUSTER axis"));
   EXPECT_THAT(fault("  Init(acc0, op=add)\n", "  TmaLoad(s[0, 0, 0], x_desc[0, 0], full[0], multicast)\n"),
-              HasSubstr("stands in a Produce"));
+              HasSubstr("must be in a Produce"));
 }
 
 TEST(Multicast, IsInTheSource) {
@@ -285,7 +285,7 @@ TEST(Combine, TheVerifierRefusesAWrongReceiver) {
   EXPECT_THAT(fault("2=THREAD", "(a1 % 2)"), HasSubstr("`to` differs between the threads"));
   EXPECT_THAT(fault("2=REG", "0"), HasSubstr("`to` is a position along one THREAD or CLUSTER axis"));
   EXPECT_THAT(verify(parse(with(fmt::format(fmt::runtime(parts), "2=CLUSTER", "0", "0"), ", to=0", ""))),
-              HasSubstr("of the blocks along `a0` one gets the total"));
+              HasSubstr("one of the blocks along `a0` must get the total"));
 }
 
 }  // namespace

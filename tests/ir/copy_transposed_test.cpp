@@ -47,7 +47,7 @@ TEST(CopyTransposed, IsChecked) {
       verify(parse("=== tile: k ===\ninput x: f32[16, 32]\noutput y: f32[16]\n"
                    "Tile(axes=(a0:16=THREAD)):\n  s = Stage(x, origin=(0, 0), slab=(s0:32@1, s1:16@0)) lanes=8\n"
                    "  in0 = load s[0, a0]\n  y[a0] = in0\n")),
-      HasSubstr("copies of 8 lanes that lie apart"));
+      HasSubstr("copies of 8 lanes that are not adjacent"));
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ TEST(Pack, HasWholeRegisters) {
   EXPECT_THAT(verified("  Pack(v0:i32x2 <- in1)\n"), HasSubstr("holds f16, bf16 or f32"));
   EXPECT_THAT(verified("  Pack(v0:bf16x2 <- in0, in3)\n"), HasSubstr("`in3` is i32, expected f32 or bf16"));
   EXPECT_THAT(verified("  Pack(v0:f16x2 <- in2)\n"), HasSubstr("`in2` is bf16, expected f32 or f16"));
-  EXPECT_THAT(verified("  Pack(v0:bf16x4 <- in0, in2, in0)\n"), HasSubstr("would lie in two registers each"));
+  EXPECT_THAT(verified("  Pack(v0:bf16x4 <- in0, in2, in0)\n"), HasSubstr("would span two registers"));
 }
 
 // Returns a product of a warpgroup: its rows come from registers, its columns from TMA. It runs `trips` times, and each
@@ -185,8 +185,8 @@ TEST(Fragments, HaveTheShapeOfOperandA) {
     return verify(parse(text));
   };
   EXPECT_THAT(verified("Wgmma(acc0, acc1 <- v0", "Wgmma(acc0, acc1 <- in0"),
-              HasSubstr("`in0` is no fragment of 8 elements"));
-  EXPECT_THAT(verified("acc1 <- v0)", "acc1 <- in0)"), HasSubstr("`in0` is no fragment of 8 elements"));
+              HasSubstr("`in0` is not a fragment of 8 16-bit elements"));
+  EXPECT_THAT(verified("acc1 <- v0)", "acc1 <- in0)"), HasSubstr("`in0` is not a fragment of 8 16-bit elements"));
   EXPECT_THAT(
       verified("in0:bf16x2 = load x[((a1 * 16) + a2), (a3 * 2)]", "in0:f32x2 = load x[((a1 * 16) + a2), (a3 * 2)]"),
       "");

@@ -102,12 +102,12 @@ TEST(Scatter, IllFormed) {
               HasSubstr("every value of axis `a1` writes the same element"));
   EXPECT_THAT(verify(scatter("    if (in0 < 5):\n      for a2 in 0..3: # reduce\n        acc0 <- add(acc0, in1)\n"
                              "    y[a0, a1] = in1\n")),
-              HasSubstr("a condition that names a value has Writes in it"));
+              HasSubstr("a condition that names a value may contain only Writes"));
   EXPECT_THAT(verify(scatter("    if ((-1 < in0) && (in1 < 5)):\n      y[in0, a1] = in1\n")),
               HasSubstr("`in1` is not an i32"));
   EXPECT_THAT(verify(scatter("    if ((-1 < in0) && (in0 < 5)):\n      y[in0, a1] = in1\n",
                              "input rows: i32[4]\ninput x: f32[4, 3]\noutput y: f32[5, 3] strides=(4, 1)\n")),
-              HasSubstr("`y` starts at 0, and so would what lies between its rows"));
+              HasSubstr("`y` starts at 0, so the gaps between its rows would be cleared, too"));
   EXPECT_THAT(verify(scatter("    y[a0, a1] = in1\n    y[in0, a1] = in1\n")), HasSubstr("not proven in 0..4"));
 }
 

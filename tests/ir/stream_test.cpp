@@ -29,7 +29,7 @@ TEST(Streamed, IsLegalForFloatsOfGlobalMemory) {
   EXPECT_EQ(verify(parse(twice)), "");
   EXPECT_EQ(testing::tile("c[a0, a1] = 1 streamed\n"), "");
   EXPECT_THAT(kernel("Smem s[4] (f32)\nv0:f32x4 = copy(1)\ns[0]:x4 = v0 streamed\n"),
-              HasSubstr("`s` is no global memory of f32, which alone is streamed to"));
+              HasSubstr("only global memory of f32 can be streamed to, not `s`"));
   EXPECT_THAT(verify(parse("=== loop: f ===\noutput y: f32[4]\nfor a0 in 0..4: # free\n  y[a0] = 1 streamed\n")),
               HasSubstr("writes are streamed in Tile and Kernel IR"));
 }

@@ -106,11 +106,11 @@ struct Refused {
 
 std::vector<Refused> refused() {
   return {
-      {"x: expected a name of its own", input("x", {1})},
-      {": expected a name of its own", input("", {1})},
+      {"x: expected a unique name", input("x", {1})},
+      {": expected a unique name", input("", {1})},
       {"n: expected no negative extent, found -1", input("n", {-1})},
-      {"n: expected arguments that stand before it, found 3", elementwise("n", Op::exp, {3}, {4, 3})},
-      {"n: expected arguments that stand before it, found -1", elementwise("n", Op::exp, {-1}, {4, 3})},
+      {"n: expected arguments that precede it, found 3", elementwise("n", Op::exp, {3}, {4, 3})},
+      {"n: expected arguments that precede it, found -1", elementwise("n", Op::exp, {-1}, {4, 3})},
       {"n: expected 0 arguments, found 1", {"n", {DType::f32, {4, 3}}, Input{}, {0}}},
       {"n: expected a scalar of rank 0, found (1,) float32", {"n", {DType::f32, {1}}, Scalar{1}, {}}},
       {"n: expected 2 arguments, found 1", elementwise("n", Op::add, {0}, {4, 3})},

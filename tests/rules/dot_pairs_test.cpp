@@ -105,15 +105,17 @@ TEST(DotPairForms, AreChecked) {
   EXPECT_EQ(verified("  CopyPairs(s[a1, 0], b[(a1 * 2), 0], dim=0)\n"), "");
   EXPECT_THAT(verified("  CopyPairs(s[a1, 0], b[((a1 * 2) + 1), 0], dim=0)\n"), HasSubstr("not proven in 0..7"));
   EXPECT_THAT(verified("  CopyPairs(s[a1, 2], b[(a1 * 2), 0], dim=0)\n"), HasSubstr("not proven in 0..31"));
-  EXPECT_THAT(verified("  CopyPairs(s[a1, 0], b[(a1 * 2), 0], dim=1)\n"), HasSubstr("another dimension than the last"));
-  EXPECT_THAT(verified("  CopyPairs(t[a1, 0], b[(a1 * 2), 0], dim=0)\n"), HasSubstr("pairs are of bf16, found f32"));
-  EXPECT_THAT(verified("  CopyPairs(s[a1, 0], f[0, 0], dim=0)\n"), HasSubstr("pairs are of bf16, found f32"));
+  EXPECT_THAT(verified("  CopyPairs(s[a1, 0], b[(a1 * 2), 0], dim=1)\n"), HasSubstr("a dimension other than the last"));
+  EXPECT_THAT(verified("  CopyPairs(t[a1, 0], b[(a1 * 2), 0], dim=0)\n"),
+              HasSubstr("pairs must be of bf16, found f32"));
+  EXPECT_THAT(verified("  CopyPairs(s[a1, 0], f[0, 0], dim=0)\n"), HasSubstr("pairs must be of bf16, found f32"));
   const std::string filled = "  CopyPairs(s[a1, 0], b[(a1 * 2), 0], dim=0)\n  Sync\n";
   EXPECT_EQ(verified(filled + "  DotPairs(acc0 <- a[a1, 6], s[3, 0])\n"), "");
   EXPECT_THAT(verified(filled + "  DotPairs(acc0 <- a[a1, 7], s[3, 0])\n"), HasSubstr("not proven in 0..7"));
   EXPECT_THAT(verified(filled + "  DotPairs(acc0 <- a[a1, 6], s[3, 2])\n"), HasSubstr("not proven in 0..31"));
   EXPECT_THAT(verified(filled + "  DotPairs(acc1 <- a[a1, 6], s[3, 0])\n"), HasSubstr("acc1"));
-  EXPECT_THAT(verified(filled + "  DotPairs(acc0 <- f[a1, 6], s[3, 0])\n"), HasSubstr("pairs are of bf16, found f32"));
+  EXPECT_THAT(verified(filled + "  DotPairs(acc0 <- f[a1, 6], s[3, 0])\n"),
+              HasSubstr("pairs must be of bf16, found f32"));
   EXPECT_THAT(verified(filled + "  DotPairs(acc0 <- a[a1, 6], f[0, 0])\n"), HasSubstr("`f`"));
 }
 
@@ -132,7 +134,7 @@ TEST(DotPairForms, OfTileIrAreChecked) {
   EXPECT_THAT(verified("lanes=16 pairs", ""), HasSubstr("has its elements in pairs, for a loop of pairs"));
   EXPECT_THAT(verified("lanes=16", " pairs"), HasSubstr("not staged in pairs"));
   EXPECT_THAT(verified("lanes=8 pairs", " pairs"), HasSubstr("pairs of 8 lanes, not 16"));
-  EXPECT_THAT(verified("pad=2 lanes=16 pairs", " pairs"), HasSubstr("with no pad"));
+  EXPECT_THAT(verified("pad=2 lanes=16 pairs", " pairs"), HasSubstr("without a pad"));
   EXPECT_THAT(verified("lanes=16 pairs", " pairs", "f32"), HasSubstr("not of bf16, in rows"));
 }
 

@@ -210,7 +210,7 @@ TEST(ProductForms, AreChecked) {
               HasSubstr("`in1` is not 4 matrices of f16 or bf16"));
   EXPECT_THAT(verified(fragments + "  Mma(acc0, acc0 <- in0, in1, part=0, atom=m16n8k16)\n"), HasSubstr("named twice"));
   EXPECT_THAT(verified(fragments + "  Mma(acc0, acc1 <- in0, in1, part=0, atom=m16n8k9)\n"),
-              HasSubstr("`m16n8k9` is no matrix instruction"));
+              HasSubstr("`m16n8k9` is not a matrix instruction"));
   EXPECT_THAT(verified("  LdMatrix(in0:bf16x8 <- s[(a1 % 16), (a1 / 16)])\n", 48),
               HasSubstr("48 threads are not a multiple of the warp size"));
   EXPECT_THAT(verified("  LdMatrix(in0:bf16x8 <- s[(a1 % 16), 9])\n"), HasSubstr("9"));
@@ -230,7 +230,7 @@ TEST(ProductForms, OfTf32AreChecked) {
                     b = "  in1:f32x2 = load s[((lane * 4) + a2), a1]\n",
                     mma = "  Mma(acc0, acc1 <- in0, in1, part=0, atom=m16n8k8_tf32)\n";
   EXPECT_EQ(verified(a + b + mma), "");
-  EXPECT_THAT(verified("  LdMatrix(in0:f32x4 <- s[0, 0], transposed)\n"), HasSubstr("only matrices of 16 bits"));
+  EXPECT_THAT(verified("  LdMatrix(in0:f32x4 <- s[0, 0], transposed)\n"), HasSubstr("only 16-bit matrices"));
   EXPECT_THAT(verified(b + "  Mma(acc0, acc1 <- in1, in1, part=0, atom=m16n8k8_tf32)\n"),
               HasSubstr("`in1` is not 4 matrices of f32"));
   EXPECT_THAT(verified(a + "  Mma(acc0, acc1 <- in0, in0, part=0, atom=m16n8k16)\n"),

@@ -287,16 +287,16 @@ TEST(WarpgroupForms, AreChecked) {
   };
   const std::string a = "s[0, 0, 0] swizzle=128", b = "s[1, 0, 16] transposed swizzle=128";
   EXPECT_EQ(wgmma(a, b), "");
-  EXPECT_THAT(wgmma(a, b, "m16n8k16"), HasSubstr("no matrix instruction of a warpgroup"));
+  EXPECT_THAT(wgmma(a, b, "m16n8k16"), HasSubstr("not a matrix instruction of a warpgroup"));
   EXPECT_THAT(wgmma(a, b, "m64n16k16"), HasSubstr("4 vectors or 8 scalars, found 2"));
   EXPECT_THAT(wgmma(a, "t[0, 0] swizzle=128"), HasSubstr("`t` holds f32"));
   EXPECT_THAT(wgmma("s[0, 0, 0] swizzle=96", b), HasSubstr("a swizzle of 96"));
-  EXPECT_THAT(wgmma("s[0, 0, 0] swizzle=64", b), HasSubstr("rows of 64 elements under a swizzle of 64"));
+  EXPECT_THAT(wgmma("s[0, 0, 0] swizzle=64", b), HasSubstr("rows of 64 elements do not match a swizzle of 64"));
   EXPECT_THAT(wgmma("s[1, 1, 0] swizzle=128", b), HasSubstr("reaches beyond the end of `s`"));
   EXPECT_THAT(wgmma(a, "s[0, 0, 0] transposed swizzle=128 leading=24"), HasSubstr("leading=24"));
   EXPECT_THAT(wgmma("s[2, 0, 0] swizzle=128", b), HasSubstr("2"));
   EXPECT_THAT(verified("  WgmmaFence(acc0, acc0)\n"), HasSubstr("named twice"));
-  EXPECT_THAT(verified("  WgmmaCommit\n", 96), HasSubstr("96 threads are no whole warpgroups"));
+  EXPECT_THAT(verified("  WgmmaCommit\n", 96), HasSubstr("96 threads are not a multiple of a warpgroup"));
   EXPECT_THAT(verified("  if (a1 < 8):\n    WgmmaWait(keep=0, acc0)\n"), HasSubstr("may not reach"));
 
   const std::string load =
@@ -306,7 +306,8 @@ TEST(WarpgroupForms, AreChecked) {
               HasSubstr("33 threads are not a multiple of the warp size"));
   EXPECT_THAT(verified("  Produce(threads=128, own=20, others=240):\n    " + load), HasSubstr("multiples of 8"));
   EXPECT_THAT(verified("  Produce(threads=32, own=24, others=240):\n    " + load), HasSubstr("whole warpgroups"));
-  EXPECT_THAT(verified("  Produce(threads=32):\n    Sync\n"), HasSubstr("waits and copies by TMA, nothing else"));
+  EXPECT_THAT(verified("  Produce(threads=32):\n    Sync\n"),
+              HasSubstr("it may hold only loops, conditions, waits and copies by TMA"));
   EXPECT_THAT(verified("  Produce(threads=32):\n    MbarrierWait(empty[(a1 % 2)], phase=1)\n"),
               HasSubstr("`a1` is an axis of the threads that do not execute it"));
   EXPECT_THAT(verified("  Produce(threads=32):\n    " + load + "  Produce(threads=32):\n    " + load),

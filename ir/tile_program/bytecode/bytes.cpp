@@ -46,8 +46,8 @@ std::uint64_t Bytes::index(std::uint64_t limit, std::string_view what) {
 std::size_t Bytes::count(std::size_t bytes_each, std::string_view what) {
   const std::uint64_t at = position(), value = varint(what);
   if (value > left() / bytes_each)
-    fail_at(at, fmt::format("expected at most {} {}, for which there are bytes, found {}", left() / bytes_each, what,
-                            value));
+    fail_at(at,
+            fmt::format("expected at most {} {} in the remaining bytes, found {}", left() / bytes_each, what, value));
   return value;
 }
 
@@ -82,8 +82,7 @@ Table read_table(Bytes& from, int bytes_each, std::string_view what) {
   from.part(begins.front(), what);
   for (std::size_t i = 0; i < rows; ++i) {
     if (begins[i + 1] < begins[i])
-      from.fail(fmt::format("expected {} in the order in which they lie, found {} behind {}", what, begins[i + 1],
-                            begins[i]));
+      from.fail(fmt::format("expected {} in ascending order, found {} after {}", what, begins[i + 1], begins[i]));
     table.rows.push_back(from.part(begins[i + 1] - begins[i], what));
   }
   return table;

@@ -122,7 +122,7 @@ class FunctionReader {
     if (regions != static_cast<std::uint64_t>(op.form->regions))
       from_.fail(fmt::format("{}: expected {} regions, found {}", op.form->name, op.form->regions, regions));
     if (depth >= deepest_region)
-      from_.fail(fmt::format("expected at most {} regions in each other, found more", deepest_region));
+      from_.fail(fmt::format("expected at most {} nested regions, found more", deepest_region));
     for (int i = 0; i < op.form->regions; ++i) op.regions.push_back(read_region(depth));
   }
 
@@ -160,8 +160,7 @@ void read_function(File& file, Bytes& from, Program& program) {
   const std::uint64_t flags = from.byte("flags");
   const std::uint64_t debug_row = from.varint("debug info");
   if (!type.parameters) from.fail(fmt::format("{}: expected the type of a function, found another", entry.name));
-  if ((flags & is_entry) == 0)
-    from.fail(fmt::format("{}: expected an entry, found a function that is none", entry.name));
+  if ((flags & is_entry) == 0) from.fail(fmt::format("{}: expected an entry, found another function", entry.name));
   if (type.results) from.fail(fmt::format("{}: expected an entry without results, found some", entry.name));
   if ((flags & has_hints) != 0) entry.hints = read_tagged_hints(from, file);
   const std::uint64_t size = from.varint("the size of a function");

@@ -96,7 +96,7 @@ std::string File::string(Bytes& from, std::string_view what) {
   const std::string_view found = strings_[from.index(strings_.size(), what)];
   copied_ += found.size();
   if (copied_ > may_copy_)
-    from.fail(fmt::format("expected strings that are named seldom, found {} bytes of them", copied_));
+    from.fail(fmt::format("expected fewer uses of long strings, found {} bytes of them", copied_));
   return std::string(found);
 }
 

@@ -56,11 +56,11 @@ void Accesses::note(std::uint64_t address, DType e, std::size_t index) {
   if (other == 0) return;
   const std::string at = now_.machine.memory.describe(address);
   if (other == event_)
-    now_.fail(fmt::format("expected a place of its own for each element, found {} and another one at {}",
+    now_.fail(fmt::format("expected a different address for each element, found {} and another one at {}",
                           element(index), at));
   const Event& event = now_.machine.events[other];
   const bool same = event.block == now_.block_number();
-  now_.fail(fmt::format("expected {} between accesses to one place, found none before {} at {}, after {}",
+  now_.fail(fmt::format("expected {} between accesses to the same address, found none before {} at {}, after {}",
                         same ? "an order by tokens" : "an order by release and acquire", element(index), at,
                         now_.machine.describe(event)));
 }

@@ -88,7 +88,7 @@ void trunci(Evaluation& now) {
     const bool signed_wraps = as_signed(kept, to) != as_signed(a.bit(i), from), unsigned_wraps = kept != a.bit(i);
     if ((signed_wraps && (overflow == Overflow::no_signed_wrap || overflow == Overflow::no_wrap)) ||
         (unsigned_wraps && (overflow == Overflow::no_unsigned_wrap || overflow == Overflow::no_wrap)))
-      now.fail(fmt::format("expected no wrap, as its overflow says, found {}, which {} does not hold",
+      now.fail(fmt::format("expected no wrap, as its overflow promises, found {}, which does not fit in {}",
                            as_signed(a.bit(i), from), tile_name(now.element())));
     return kept;
   }));

@@ -32,7 +32,7 @@ void check_wrap(const Evaluation& now, Wide with_sign, Wide without, int width) 
   const bool signed_wraps = !in_range(with_sign, true), unsigned_wraps = !in_range(without, false);
   if ((signed_wraps && overflow != Overflow::no_unsigned_wrap) ||
       (unsigned_wraps && overflow != Overflow::no_signed_wrap))
-    now.fail(fmt::format("expected no wrap, as its {} says, found a result that i{} does not hold",
+    now.fail(fmt::format("expected no wrap, as its {} promises, found a result that does not fit in i{}",
                          enumeration("overflow").words[static_cast<std::size_t>(overflow)], width));
 }
 

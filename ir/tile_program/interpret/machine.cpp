@@ -157,7 +157,7 @@ void Machine::count_operation(const Block& block, const Operation& op) {
   }
   fail(block, op,
        fmt::format(
-           "expected an end of the loop around it, found {} operations in which no block changed memory: a deadlock, "
+           "expected the enclosing loop to end, found {} operations in which no block changed memory: a deadlock, "
            "or blocks that wait for each other",
            launch.idle));
 }

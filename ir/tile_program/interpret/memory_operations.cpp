@@ -171,9 +171,9 @@ class TileOfView {
       const auto of = tensor_dimension(d - 1);
       if (at < 0 || at >= view_.shape[of]) {
         if (inbounds_ != nullptr && (*inbounds_)[d - 1] != 0)
-          now_.fail(
-              fmt::format("expected a tile within the {} elements of dimension {}, as inbounds says, found element {}",
-                          view_.shape[of], of, at));
+          now_.fail(fmt::format(
+              "expected a tile within the {} elements of dimension {}, as inbounds promises, found element {}",
+              view_.shape[of], of, at));
         return 0;
       }
       offset += static_cast<std::uint64_t>(at) * static_cast<std::uint64_t>(view_.strides[of]);

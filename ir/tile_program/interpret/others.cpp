@@ -75,7 +75,7 @@ std::string divisible(const Evaluation& now, const Predicate& p) {
       return fmt::format("expected a number divisible by {}, found {}", p.divisor,
                          type.pointer ? static_cast<std::int64_t>(found) : as_signed(found, w));
     if (within != 0 && found != wrap(value.bit(static_cast<std::size_t>(i - step)) + each, w))
-      return fmt::format("expected numbers that count on within groups of {}, found others at {}", every,
+      return fmt::format("expected consecutive numbers within groups of {}, found others at {}", every,
                          element_index(type.shape, static_cast<std::size_t>(i)));
   }
   return "";
@@ -126,7 +126,7 @@ void check_assertion(Evaluation& now) {
   for (std::size_t i = 0; i < condition.size(); ++i)
     if (condition.bit(i) == 0)
       now.fail(
-          fmt::format("expected its condition, found it false{}: {}",
+          fmt::format("expected a true condition, found a false one{}: {}",
                       now.operand_type(0).shape.empty() ? "" : " at " + element_index(now.operand_type(0).shape, i),
                       std::get<std::string>(now.op.attributes[0])));
 }

@@ -50,7 +50,7 @@ void Locations::read() {
 }
 
 void Locations::read_location(int depth) {
-  if (depth >= deepest_location) from_.fail(fmt::format("at most {} locations in each other", deepest_location));
+  if (depth >= deepest_location) from_.fail(fmt::format("at most {} nested locations", deepest_location));
   if (from_.at(Token::Kind::string)) {
     from_.take();
     if (from_.at(":")) {
@@ -114,7 +114,7 @@ bool Locations::read_alias() {
   const Token name = from_.take();
   from_.expect("=");
   if (!defined_.emplace(name.text).second)
-    from_.fail_with(name, fmt::format("expected an alias of its own, found #{} twice", name.text));
+    from_.fail_with(name, fmt::format("expected each alias once, found #{} twice", name.text));
   if (from_.at("loc") && from_.peek().prefix == '\0') {
     read();
   } else {

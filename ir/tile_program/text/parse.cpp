@@ -139,7 +139,7 @@ class EntryParser {
 
   /// Reads `{ … }`. Adds the terminator `end` if the text omits it.
   void read_braces(Region& region, std::string_view end, int depth) {
-    if (depth >= deepest_region) from_.fail(fmt::format("at most {} regions in each other", deepest_region));
+    if (depth >= deepest_region) from_.fail(fmt::format("at most {} nested regions", deepest_region));
     const std::size_t outside = undo_.size();
     from_.expect("{");
     while (!from_.at("}")) {
@@ -356,7 +356,7 @@ class EntryParser {
 
   /// Reads `{ ^bb0(%a: tile<f32>): … }`.
   void read_block(Region& region, int depth) {
-    if (depth >= deepest_region) from_.fail(fmt::format("at most {} regions in each other", deepest_region));
+    if (depth >= deepest_region) from_.fail(fmt::format("at most {} nested regions", deepest_region));
     const std::size_t outside = undo_.size();
     from_.expect("{");
     if (from_.take_if("^")) {

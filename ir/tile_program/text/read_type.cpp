@@ -201,7 +201,7 @@ void read_nested(Lexer& from, DenseText& into, std::size_t depth) {
     into.numbers.push_back(read_number(from));
     return;
   }
-  if (depth >= max_rank) from.fail(fmt::format("at most {} lists in each other", max_rank));
+  if (depth >= max_rank) from.fail(fmt::format("at most {} nested lists", max_rank));
   const Token begin = from.take();
   const bool first = depth == into.shape.size();
   if (first && !into.numbers.empty()) from.fail_at(begin, "lists of one depth");

@@ -84,7 +84,7 @@ std::string view_tile(const Type& view, const Type& tile) {
 std::string scope(const Operation& op) {
   const bool weak = op.number("memory_ordering_semantics") == 0;
   if (weak == op.given("memory_scope"))
-    return weak ? "expected no memory scope of a weak access, found one" : "expected a memory scope, found none";
+    return weak ? "expected no memory scope for a weak access, found one" : "expected a memory scope, found none";
   return "";
 }
 
@@ -96,7 +96,7 @@ std::string pointer_to(const Type& pointers, const Type& values) {
 std::string in_memory(const Type& t) {
   return bytes(t.element) != 0
              ? ""
-             : fmt::format("expected elements of whole bytes, found {}, of which deplo has none in memory",
+             : fmt::format("expected elements of whole bytes, found {}, which deplo cannot keep in memory",
                            tile_name(t.element));
 }
 
@@ -131,7 +131,7 @@ std::string matrices(const Type& a, const Type& b, const Type& c) {
 
 std::string flush(const Operation& op, DType e) {
   if (op.number("flush_to_zero") == 0 || e == DType::f32) return "";
-  return fmt::format("expected flush_to_zero of f32 alone, found it of {}", tile_name(e));
+  return fmt::format("expected flush_to_zero only for f32, found it for {}", tile_name(e));
 }
 
 bool has_attribute(const Operation& op, std::string_view name) {
@@ -238,14 +238,14 @@ std::string bitcast(const Operation& op, const Context& in) {
   const Type &from = operand(op, in, "source"), &to = result(op, in);
   return width(from.element) == width(to.element)
              ? ""
-             : fmt::format("expected types of as many bits, found {} and {}", print(from), print(to));
+             : fmt::format("expected types with the same number of bits, found {} and {}", print(from), print(to));
 }
 
 std::string broadcast(const Operation& op, const Context& in) {
   const Type &from = operand(op, in, "source"), &to = result(op, in);
   bool fits = from.element == to.element && from.pointer == to.pointer && from.shape.size() == to.shape.size();
   for (std::size_t i = 0; fits && i < to.shape.size(); ++i) fits = from.shape[i] == to.shape[i] || from.shape[i] == 1;
-  return fits ? "" : fmt::format("expected extents of 1 to be stretched, found {} to {}", print(from), print(to));
+  return fits ? "" : fmt::format("expected only extents of 1 to be broadcast, found {} to {}", print(from), print(to));
 }
 
 std::string cat(const Operation& op, const Context& in) {
@@ -259,7 +259,7 @@ std::string cat(const Operation& op, const Context& in) {
     fits = static_cast<std::int64_t>(i) == dim ? a.shape[i] + b.shape[i] == c.shape[i]
                                                : a.shape[i] == c.shape[i] && b.shape[i] == c.shape[i];
   return fits ? ""
-              : fmt::format("expected tiles that make {} side by side, found {} and {}", print(c), print(a), print(b));
+              : fmt::format("expected tiles that concatenate to {}, found {} and {}", print(c), print(a), print(b));
 }
 
 std::string constant(const Operation& op, const Context& in) {
@@ -292,7 +292,7 @@ std::string float_rounding(const Operation& op, const Context& in) {
   const auto rounding = static_cast<Rounding>(op.number("rounding_mode"));
   const bool any_full = op.form->name == "exp" || op.form->name == "tanh";
   if (e != DType::f32 && (rounding == Rounding::approx || (rounding == Rounding::full && !any_full)))
-    return fmt::format("expected rounding approx and full of f32 alone, found {} of {}",
+    return fmt::format("expected rounding approx and full only for f32, found {} for {}",
                        enumeration("rounding").words[static_cast<std::size_t>(rounding)], tile_name(e));
   return has_attribute(op, "flush_to_zero") ? flush(op, e) : "";
 }
@@ -461,8 +461,9 @@ std::string packed(const Type& numbers, const Type& octets) {
   const bool fits = numbers.shape.size() == 1 && octets.shape.size() == 1 && !numbers.pointer &&
                     width(numbers.element) != 8 && numbers.element != DType::tf32 && bits == 8 * element_count(octets);
   return fits ? ""
-              : fmt::format("expected rank 1, as many bytes and a type of other than 8 bits, found {} and {}",
-                            print(numbers), print(octets));
+              : fmt::format(
+                    "expected rank 1, equal sizes in bytes and one type that is not 8 bits wide, found {} and {}",
+                    print(numbers), print(octets));
 }
 }  // namespace
 
@@ -521,11 +522,13 @@ std::string reshape(const Operation& op, const Context& in) {
   const Type &from = operand(op, in, "source"), &to = result(op, in);
   const bool fits =
       from.element == to.element && from.pointer == to.pointer && element_count(from) == element_count(to);
-  return fits ? "" : fmt::format("expected as many elements of one type, found {} and {}", print(from), print(to));
+  return fits ? ""
+              : fmt::format("expected the same number of elements of the same type, found {} and {}", print(from),
+                            print(to));
 }
 
 std::string returns(const Operation& op, const Context& in) {
-  if (!op.operands.empty()) return "expected no values of an entry, found some";
+  if (!op.operands.empty()) return "expected an entry to return no values, found some";
   const bool inside =
       std::any_of(in.enclosing.begin(), in.enclosing.end(), [](const Operation* o) { return o->form->name != "if"; });
   return inside ? "expected an entry or an if around it, found another" : "";

@@ -189,7 +189,7 @@ void verify_globals(const Program& program) {
   std::set<std::string_view> names;
   for (const Global& global : program.globals) {
     const std::string where = fmt::format("{}: global {}", place(program, global.location), global.name);
-    if (!names.insert(global.name).second) throw Error(where + ": expected a name of its own, found it twice");
+    if (!names.insert(global.name).second) throw Error(where + ": expected a unique name, found it twice");
     if (global.type->kind != Kind::tile || global.type->pointer || global.type->shape.size() > 1)
       throw Error(fmt::format("{}: expected a tile of numbers of rank 1, found {}", where, print(*global.type)));
     if (bytes(global.type->element) == 0)
@@ -200,8 +200,8 @@ void verify_globals(const Program& program) {
   }
   for (const Entry& entry : program.entries)
     if (!names.insert(entry.name).second)
-      throw Error(fmt::format("{}: entry {}: expected a name of its own, found it twice",
-                              place(program, entry.location), entry.name));
+      throw Error(fmt::format("{}: entry {}: expected a unique name, found it twice", place(program, entry.location),
+                              entry.name));
 }
 
 void verify_parameters(const Program& program, const Entry& entry) {

@@ -63,7 +63,7 @@ Value Interpreter::tensor_attribute(const Value& tensor, std::string_view name) 
   std::vector<std::string> known = function_names(as_method);
   std::ranges::move(written_names(as_method), std::back_inserter(known));
   for (const char* plain : {"shape", "dtype", "ndim", "T", "mT"}) known.emplace_back(plain);
-  throw Error(fmt::format("expected a name that a tensor has (docs/expressions.md), found `{}`{}", name,
+  throw Error(fmt::format("expected an attribute or a method of a tensor (docs/expressions.md), found `{}`{}", name,
                           did_you_mean(name, known)));
 }
 

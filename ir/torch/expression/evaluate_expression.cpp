@@ -20,7 +20,7 @@ Scope* find_scope(Scope& scope, Scope& globals, std::string_view name) {
 
 Value Interpreter::evaluate(const Expr& e, Scope& scope) {
   if (expressions_ >= most_expressions)
-    fail(where_, e.place, fmt::format("expected at most {} expressions inside each other", most_expressions));
+    fail(where_, e.place, fmt::format("expected at most {} nested expressions", most_expressions));
   ++expressions_;
   Value value = dispatch(e, scope);
   --expressions_;

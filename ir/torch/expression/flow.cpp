@@ -43,7 +43,7 @@ Interpreter::Flow Interpreter::with(const Statement& s, Scope& scope) {
     const Value value = evaluate(s.value.children[i], scope);
     if (!value.none())
       fail(where_, s.value.children[i].place,
-           fmt::format("expected torch.no_grad() or another mode without a meaning here after `with`, found {}",
+           fmt::format("expected torch.no_grad() or another mode that has no effect here after `with`, found {}",
                        describe(value)));
     if (s.targets[i].kind != Expr::Kind::absent) assign(s.targets[i], value, scope);
   }
@@ -54,7 +54,7 @@ void Interpreter::require(const Statement& s, Scope& scope) {
   if (truth(s.value, scope)) return;
   std::string message;
   if (!s.extras.empty()) message = ": " + to_text(evaluate(s.extras[0], scope)).substr(0, 200);
-  fail(where_, s.place, fmt::format("expected what `assert` states{}", message));
+  fail(where_, s.place, fmt::format("expected the condition of `assert` to hold{}", message));
 }
 
 void Interpreter::refuse(const Statement& s, Scope& scope) {
@@ -83,8 +83,7 @@ void Interpreter::outer(const Statement& s, Scope& scope) {
   for (const std::string_view name : s.names) {
     Scope* found = &globals_;
     if (s.name == "nonlocal" && scope.outer) found = find_scope(*scope.outer, globals_, name);
-    if (!found)
-      fail(where_, s.place, fmt::format("expected a variable of a function around this one, found `{}`", name));
+    if (!found) fail(where_, s.place, fmt::format("expected a variable of an enclosing function, found `{}`", name));
     if (found != &scope) scope.others.insert_or_assign(name, found);
   }
 }

@@ -109,7 +109,7 @@ std::optional<Value> compare(std::string_view op, double a, double b) {
 // Evaluates a repeated list such as `[0] * 3`.
 Value repeated(Session& session, const List& list, const Value& times) {
   const auto* count = times.as<std::int64_t>();
-  if (!count) throw Error(fmt::format("expected an integer beside a list around `*`, found {}", describe(times)));
+  if (!count) throw Error(fmt::format("expected an integer as the other factor of a list, found {}", describe(times)));
   Values items;
   for (std::int64_t i = 0; i < *count; ++i) {
     session.spend(1 + list.items->size());

@@ -110,7 +110,7 @@ Values items_to_unpack(Session& session, const Value& value) {
   if (!is_tensor(value)) throw Error(fmt::format("expected a tuple or a list to unpack, found {}", describe(value)));
   const Id id = session.tensor(value);
   const Shape shape = session.type(id).shape;
-  if (shape.empty()) throw Error("expected a tensor of at least one dimension to unpack, found one of none");
+  if (shape.empty()) throw Error("expected a tensor of at least one dimension to unpack, found one without dimensions");
   session.spend(static_cast<std::size_t>(std::min<std::int64_t>(shape[0], most_known)));
   Values parts;
   for (std::int64_t i = 0; i < shape[0]; ++i)

@@ -53,9 +53,8 @@ Id one_index(Session& session, Id x, const Value& index, std::int64_t& dim) {
     const Id indices = session.tensor(index);
     if (session.type(indices).dtype == DType::boolean)
       throw Error(
-          "expected integers in a tensor of indices, found truth values: how many elements they choose depends on "
-          "data; "
-          "use torch.where");
+          "expected integers in a tensor of indices, found truth values: the number of elements that they select "
+          "depends on data; use torch.where");
     const Id selected = session.call("index_select", {x, indices},
                                      {{"dim", dim}, {"wraps", may_be_negative(caller_of(session, "[]"), indices)}});
     dim += static_cast<std::int64_t>(session.type(indices).shape.size());
@@ -75,7 +74,8 @@ Value by_tensors(Session& session, Id x, const Values& indices) {
     else if (s && !s->start && !s->stop && !s->step)
       tensors.emplace_back(std::nullopt);
     else
-      throw Error(fmt::format("expected tensors and `:` beside several tensors of indices, found {}", describe(index)));
+      throw Error(
+          fmt::format("expected only tensors and `:` next to several tensors of indices, found {}", describe(index)));
   }
   return {Tensor{pick_by_tensors(caller_of(session, "[]"), x, tensors)}};
 }
@@ -201,7 +201,7 @@ Id with_tensors(Session& session, Id x, const Values& indices, Id part) {
     const Slice* s = index.as<Slice>();
     const bool whole = s && !s->start && !s->stop && !s->step;
     if (!is_tensor(index) && !whole)
-      throw Error(fmt::format("expected tensors and `:` beside tensors of indices, found {}", describe(index)));
+      throw Error(fmt::format("expected only tensors and `:` next to tensors of indices, found {}", describe(index)));
     tensors.push_back(whole ? std::nullopt : std::optional(session.tensor(index)));
   }
   const bool mask = tensors[0] && session.type(*tensors[0]).dtype == DType::boolean;

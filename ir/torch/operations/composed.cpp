@@ -132,7 +132,8 @@ Id masked_scatter(const Given& g) {
 
 Id take_along_dim(const Given& g) {
   const Id x = g.tensor("input"), index = g.tensor("indices");
-  if (!g.has("dim") || g.rank(index) != g.rank(x)) g.fail("dim", "a dimension, and indices of as many dimensions");
+  if (!g.has("dim") || g.rank(index) != g.rank(x))
+    g.fail("dim", "a dimension, and indices with as many dimensions as the input");
   const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(x));
   Shape wide = g.shape(x), whole = g.shape(index);
   for (std::size_t d = 0; d < wide.size(); ++d)

@@ -213,7 +213,7 @@ class Machine {
   }
   void memo_get(std::uint32_t key) {
     const auto found = memo_.find(key);
-    if (found == memo_.end()) fail("a remembered value", fmt::format("none of number {}", key));
+    if (found == memo_.end()) fail("a value of the memo", fmt::format("none with number {}", key));
     push(found->second);
   }
 

@@ -149,7 +149,7 @@ TEST_F(BadInput, Kernels) {
   expect_kernel(
       "=== loop: mine ===\nsymbols N\ninput x: f32[N, N]\noutput y: f32[N, N] strides=(1, 1)\n"
       "for a0 in 0..N: # free\n  for a1 in 0..N: # free\n    in0 = load x[a0, a1]\n    y[a0, a1] = in0\n",
-      1, "mine: output `y` has elements [1, 0] and [0, 1] at one address");
+      1, "mine: output `y` has elements [1, 0] and [0, 1] at the same address");
   // A kernel that cannot be tuned is left out. The table is still printed, with the reason.
   const auto expect_left_out = [&](const std::string& body, const std::string& message, const char* size = "7") {
     write_file(folder_.path(), "mine.loop", head + loop + body);

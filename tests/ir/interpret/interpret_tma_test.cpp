@@ -161,7 +161,8 @@ TEST(Tma, FindsAWrongBox) {
   const auto box = [](std::string_view place, std::string_view replacement) { return fault(place, replacement); };
   EXPECT_THAT(box("box=(16, 16)", "box=(16, 14)"), AllOf(HasSubstr("rows of 56 bytes in the box, not a multiple of 16"),
                                                          HasSubstr("`TmaDescriptor a_desc")));
-  EXPECT_THAT(box("box=(16, 16)", "box=(16, 32)"), HasSubstr("rows of 128 bytes in the box under a swizzle of 64"));
+  EXPECT_THAT(box("box=(16, 16)", "box=(16, 32)"),
+              HasSubstr("rows of 128 bytes in the box do not match a swizzle of 64"));
   EXPECT_THAT(box("box=(16, 16)", "box=(16)"), HasSubstr("`a` has 2 dimensions, found 1 in the box"));
   EXPECT_THAT(box("box=(16, 16)", "box=(257, 16)"), HasSubstr("a box of 257 elements, not 1 to 256"));
   EXPECT_THAT(box("swizzle=64", "swizzle=96"), HasSubstr("a swizzle of 96"));

@@ -239,7 +239,7 @@ TEST(Exported, Powers) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(),
                 ::testing::HasSubstr("load_view_tko: expected a tile within the 100 elements of dimension 0, "
-                                     "as inbounds says, found element 100"));
+                                     "as inbounds promises, found element 100"));
   }
 }
 

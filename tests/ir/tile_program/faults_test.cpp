@@ -38,10 +38,11 @@ const std::string load = "%v, %t2 = load_ptr_tko weak %p : tile<ptr<f32>> -> til
 
 TEST(Faults, AStoreAndALoadThatNoTokenOrders) {
   EXPECT_EQ(found(store + load_behind), "");
-  EXPECT_EQ(found(store + load),
-            "t:9:1: load_ptr_tko: expected an order by tokens between accesses to one place, found none before its "
-            "element at p[0], "
-            "after store_ptr_tko of block 0, 0, 0 at t:8:1 (block 0, 0, 0)");
+  EXPECT_EQ(
+      found(store + load),
+      "t:9:1: load_ptr_tko: expected an order by tokens between accesses to the same address, found none before its "
+      "element at p[0], "
+      "after store_ptr_tko of block 0, 0, 0 at t:8:1 (block 0, 0, 0)");
   EXPECT_THAT(found(load + "%t3 = store_ptr_tko weak %p, %f : tile<ptr<f32>>, tile<f32> -> token"),
               HasSubstr("expected an order by tokens"));
   EXPECT_EQ(found(load + "%t3 = store_ptr_tko weak %p, %f token=%t2 : tile<ptr<f32>>, tile<f32> -> token"), "");
@@ -112,7 +113,7 @@ TEST(Faults, BlocksThatWaitForEver) {
   EXPECT_THAT(
       found("loop {\n%o, %t = atomic_cas_tko relaxed device %lock, %0, %0 : tile<ptr<i32>>, tile<i32> -> "
             "tile<i32>, token\n%c = cmpi equal %o, %0, signed : tile<i32> -> tile<i1>\nif %c {\nbreak\n}\n}"),
-      AllOf(HasSubstr(": expected an end of the loop around it, found 20000 operations"), HasSubstr("a deadlock")));
+      AllOf(HasSubstr(": expected the enclosing loop to end, found 20000 operations"), HasSubstr("a deadlock")));
 }
 
 /// Block 0 waits for the last block, which begins only because no other block can continue.
@@ -165,7 +166,7 @@ TEST(Faults, WhatIsUndefined) {
               HasSubstr("expected equal numbers in groups of 2, found others at (1)"));
   EXPECT_EQ(found("%i = iota : tile<4xi32>\n%r = assume div_by<4, every 4 along 0>, %i : tile<4xi32>"), "");
   EXPECT_THAT(found("%c = constant <i1: [true, false]> : tile<2xi1>\nassert %c, \"not so\" : tile<2xi1>"),
-              HasSubstr("assert: expected its condition, found it false at (1): not so"));
+              HasSubstr("assert: expected a true condition, found a false one at (1): not so"));
   EXPECT_THAT(found("for %i in (%0 to %1, step %x) : tile<i32> {\n}"),
               HasSubstr("for: expected a step above 0, found 0"));
 }

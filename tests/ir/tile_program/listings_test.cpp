@@ -170,7 +170,7 @@ TEST(Listings, MutexThatIsNeverGivenBack) {
   EXPECT_THAT(error_of([&] {
                 launcher.run(program, {2, 1, 1});
               }),
-              HasSubstr("expected an end of the loop around it, found 10000 operations in which no block changed "
+              HasSubstr("expected the enclosing loop to end, found 10000 operations in which no block changed "
                         "memory: a deadlock"));
 }
 
@@ -197,7 +197,7 @@ std::string run_as_printed(const std::string& text, std::array<std::int64_t, 3> 
 TEST(Listings, OffsetsThatAreMultiplied) {
   const std::string text = replaced(as_printed(), "step %range_start", "step %range_step");
   EXPECT_EQ(run_as_printed(text, {1, 1, 1}),
-            "gemm.tile:91:9: store_ptr_tko: expected a place of its own for each element, found element (0, 1) and "
+            "gemm.tile:91:9: store_ptr_tko: expected a different address for each element, found element (0, 1) and "
             "another one at "
             "c[0] (block 0, 0, 0)");
 }
@@ -206,11 +206,9 @@ TEST(Listings, RowsThatLieTooNear) {
   std::string text = replaced(as_printed(), "step %range_start", "step %range_step");
   text = replaced(text, "%c_tile_offsets = muli", "%c_tile_offsets = addi");
   const std::string message = run_as_printed(text, {1, 2, 1});
-  EXPECT_THAT(
-      message,
-      StartsWith(
-          "gemm.tile:91:9: store_ptr_tko: expected an order by release and acquire between accesses to one place, "
-          "found none before element "));
+  EXPECT_THAT(message, StartsWith("gemm.tile:91:9: store_ptr_tko: expected an order by release and acquire between "
+                                  "accesses to the same address, "
+                                  "found none before element "));
   EXPECT_THAT(message, HasSubstr("after store_ptr_tko of block 0, "));
 }
 
@@ -227,7 +225,7 @@ TEST(Listings, SaxpyWithRowsOfM) {
   EXPECT_THAT(error_of([&] {
                 launcher.run(program, {1, 1, 1});
               }),
-              HasSubstr("store_view_tko: expected a place of its own for each element, found element (1, 0) and "
+              HasSubstr("store_view_tko: expected a different address for each element, found element (1, 0) and "
                         "another one at Y[100]"));
 }
 

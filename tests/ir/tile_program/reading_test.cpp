@@ -56,7 +56,7 @@ TEST(Reading, Verifies) {
   EXPECT_EQ(said_of("%a = addf %n, %n : tile<i32>"),
             "t:2:1: addf: expected lhs to be a tile of f16, bf16, f32 or f64, found tile<i32>");
   EXPECT_EQ(said_of("%a = reshape %n : tile<i32> -> tile<2xi32>"),
-            "t:2:1: reshape: expected as many elements of one type, found tile<i32> and tile<2xi32>");
+            "t:2:1: reshape: expected the same number of elements of the same type, found tile<i32> and tile<2xi32>");
   EXPECT_EQ(said_of("%a = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f16>, token"),
             "t:2:6: load_ptr_tko: expected names for its 2 results, found 1");
   EXPECT_EQ(said_of("%a, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f16>, token"),
@@ -88,7 +88,7 @@ TEST(Reading, Verifies) {
             "t:2:6: make_tensor_view: expected the strides of its type, 1, found 2");
   EXPECT_EQ(said("entry @f(%a: tile<2xi32>) {\n}"),
             "t:1:7: entry f: expected parameters that are tiles of rank 0, found tile<2xi32>");
-  EXPECT_EQ(said("entry @f() {\n}\nentry @f() {\n}"), "t:3:7: entry f: expected a name of its own, found it twice");
+  EXPECT_EQ(said("entry @f() {\n}\nentry @f() {\n}"), "t:3:7: entry f: expected a unique name, found it twice");
 }
 
 TEST(Reading, PrefixesMayBeThereOrNot) {
@@ -163,7 +163,7 @@ TEST(Reading, LocationsOfEachKind) {
   EXPECT_EQ(said_of("return loc(\"k.py\":1)"), "t:2:20: expected ':', found ')'");
   std::string deep = "return loc(";
   for (int i = 0; i < 5000; ++i) deep += "fused[";
-  EXPECT_THAT(said_of(deep), HasSubstr("expected at most 64 locations in each other"));
+  EXPECT_THAT(said_of(deep), HasSubstr("expected at most 64 nested locations"));
 }
 
 TEST(Reading, ModulesWithoutAName) {
@@ -292,9 +292,9 @@ TEST(Reading, PaddingWithoutAMask) {
 TEST(Reading, DeepAndLongTexts) {
   std::string deep = "entry @f() {\n%c = constant <i1: true> : tile<i1>\n";
   for (int i = 0; i < 5000; ++i) deep += "if %c {\n";
-  EXPECT_THAT(said(deep), HasSubstr("expected at most 64 regions in each other"));
+  EXPECT_THAT(said(deep), HasSubstr("expected at most 64 nested regions"));
   EXPECT_THAT(said_of("%a = constant <i32: " + std::string(100000, '[') + "> : tile<i32>"),
-              HasSubstr("expected at most 16 lists in each other"));
+              HasSubstr("expected at most 16 nested lists"));
   EXPECT_THAT(said_of("%a = constant <i32: 1> : tile<4096x4096x2xi32>"),
               HasSubstr("expected a tile of at most 16777216 elements"));
 }

@@ -44,7 +44,7 @@ TEST(ExpressionErrors, Words) {
       {"1 if True", "1:10", "expected `else`, found the end of the line"},
       {"break", "1:1", "expected an expression, found `break`"},
       {"else: pass", "1:1", "expected an expression, found `else`"},
-      {"f = lambda x, x: x", "1:15", "another name for each parameter"},
+      {"f = lambda x, x: x", "1:15", "a different name for each parameter"},
       {"try: pass\nexcept: pass", "1:1", "export the module to a .pt2 file"},
       {"def f(x): yield x", "1:11", "export the module to a .pt2 file"},
       {"x[0] := 3", "1:6", "expected an operator"},
@@ -55,11 +55,11 @@ TEST(ExpressionErrors, Words) {
       {"x[]", "1:3", "expected an expression, found `]`"},
       {"def f(*a, *b): pass", "1:11", "expected one parameter with `*`"},
       {"def f(**a, b): pass", "1:12", "expected `**` at the last parameter"},
-      {"def f(a, a): pass", "1:10", "another name for each parameter"},
+      {"def f(a, a): pass", "1:10", "a different name for each parameter"},
       {"def f(a=1, b): pass", "1:12", "a default value here as well"},
-      {"def f(x):\nreturn x", "2:1", "expected a line further to the right"},
+      {"def f(x):\nreturn x", "2:1", "expected a line that is indented more"},
       {"def f(x):\n    y = x\n  return y", "3:3", "spaces of indentation"},
-      {"x = 1\n  y = 2", "2:3", "found a line further to the right"},
+      {"x = 1\n  y = 2", "2:3", "found a line that is indented more"},
       {"return 3", "1:1", "expected an expression, found `return`"},
       {"class M(int): pass", "1:9", "expected torch.nn.Module or another class as the base, found the function int"},
       {"class A: pass\nclass B(A, nn.Module): pass", "2:15", "expected one base class"},
@@ -71,8 +71,9 @@ TEST(ExpressionErrors, Names) {
       {"torch.softmx(torch.randn(4), 0)", "1:7", "found `softmx`; did you mean 'softmax'?"},
       {"F.scaled_dot_product_atention(1)", "1:3", "did you mean 'scaled_dot_product_attention'?"},
       {"nn.Conv4d(3, 4, 5)", "1:4", "expected a name that torch.nn has (docs/expressions.md), found `Conv4d`"},
-      {"torch.randn(4).sofmax(0)", "1:16", "expected a name that a tensor has (docs/expressions.md), found `sofmax`"},
-      {"torch.randn(4).expp_()", "1:16", "expected a name that a tensor has"},
+      {"torch.randn(4).sofmax(0)", "1:16",
+       "expected an attribute or a method of a tensor (docs/expressions.md), found `sofmax`"},
+      {"torch.randn(4).expp_()", "1:16", "expected an attribute or a method of a tensor"},
       {"nn.Fold2(3)", "1:4", "found `Fold2`"},
       {"weigt = 3; weight", "1:12", "expected a name that is defined, found `weight`; did you mean 'weigt'?"},
       {"import pandas", "1:8", "expected torch, math, numpy, einops, a module of Python's library"},
@@ -159,9 +160,9 @@ TEST(ExpressionErrors, ArgumentsOfWhatMakesTensorsModulesAndFunctions) {
       {"nn.Linear(3, 4)()", "1:4", "Linear: expected one argument, the input, found 0"},
       {"nn.Sequential(3)", "1:4", "Sequential: expected modules, found the integer 3"},
       {"nn.ModuleList([nn.ReLU()])(torch.randn(3))", "1:4", "expected one of its modules to call"},
-      {"math.sqrt(-1)", "1:6", "sqrt: expected an argument where it has a value, found the integer -1"},
+      {"math.sqrt(-1)", "1:6", "sqrt: expected an argument for which it is defined, found the integer -1"},
       {"float('nan')", "1:1", "expected a number, 'inf' or '-inf'"},
-      {"int(1e300)", "1:1", "expected a number that 64 bits hold"},
+      {"int(1e300)", "1:1", "expected a number that fits in 64 bits"},
       {"def f(x): return x\nf()", "2:1", "f: expected a value for x, found none; the signature is f(x)"},
       {"def f(x): return x\nf(1, 2)", "2:1", "f: expected at most 1 arguments, found 2"},
       {"def f(x): return x\nf(y=2)", "2:1", "f: expected one of its arguments, found y="},
@@ -184,7 +185,7 @@ TEST(ExpressionErrors, Values) {
       {x + "x + 'a'", "1:26", "expected tensors or numbers around `+`, found a tensor and the string 'a'"},
       {"x = torch.randn(3)\nif x.sum() > 0: pass", "2:12", "use torch.where, or export the module to a .pt2 file"},
       {"x = torch.randn(3)\nwhile x: pass", "2:7", "use torch.where, or export"},
-      {x + "assert x.shape[0] == 3, f'two {x.ndim}'", "1:24", "expected what `assert` states: two 2"},
+      {x + "assert x.shape[0] == 3, f'two {x.ndim}'", "1:24", "expected the condition of `assert` to hold: two 2"},
       {x + "raise ValueError(f'no {1.5:.2f}')", "1:24", "expected no `raise`, found ValueError: no 1.50"},
       {x + "y = x[0]; y += 1; x.exp()", "1:44", "whose memory was not changed through another view"},
       {x + "x.int().add_(0.5)", "1:32", "expected a result of int32 to put in place"},
@@ -203,7 +204,8 @@ TEST(ExpressionErrors, Values) {
       {x + "x[::-1]", "1:25", "slice: expected a step of at least 1"},
       {x + "x[5:].max()", "1:30", "amax: expected at least one element to reduce"},
       {x + "x[x > 0]", "1:25", "expected integers in a tensor of indices, found truth values"},
-      {x + "i = torch.randint(2, (4,)); x[i, i, None]", "1:53", "expected tensors and `:` beside several tensors"},
+      {x + "i = torch.randint(2, (4,)); x[i, i, None]", "1:53",
+       "expected only tensors and `:` next to several tensors"},
       {x + "import einops; einops.rearrange(x, 'a b -> a')", "1:46",
        "expected every axis of the left once on the right"},
       {x + "import einops; einops.rearrange(x, '(a b) c -> a b c')", "1:46", "expected the extent of a or b"},
@@ -259,15 +261,14 @@ TEST(ExpressionErrors, Limits) {
   fails(repeated("(", 100000), "at most 200 levels of nesting");
   fails(repeated("-", 100000) + "1", "at most 200 levels of nesting");
   fails("2" + repeated("**2", 100000), "at most 200 levels of nesting");
-  fails("1" + repeated("+1", 100000), "at most 200 operations inside each other");
-  fails("torch.randn(1)" + repeated(".exp()", 100000), "at most 200 operations inside each other");
-  fails("x" + repeated("[0]", 100000), "at most 200 operations inside each other");
-  fails("a = 1\n" + repeated("a = a,\n", 1000), "at most 200 lists inside each other");
+  fails("1" + repeated("+1", 100000), "at most 200 nested operations");
+  fails("torch.randn(1)" + repeated(".exp()", 100000), "at most 200 nested operations");
+  fails("x" + repeated("[0]", 100000), "at most 200 nested operations");
+  fails("a = 1\n" + repeated("a = a,\n", 1000), "at most 200 nested lists");
   fails(std::string(2000000, ' '), "expected at most 1000000 bytes, found 2000000");
   fails(std::string(1000, 'x'), "expected a name of at most 100 letters, found 1000");
-  fails("def f(x): return f(x)\nf(1)", "at most 200 calls inside each other");
-  fails("def f(x): return " + repeated("-(", 50) + "f(x)" + repeated(")", 50) + "\nf(1)",
-        "expressions inside each other");
+  fails("def f(x): return f(x)\nf(1)", "at most 200 nested calls");
+  fails("def f(x): return " + repeated("-(", 50) + "f(x)" + repeated(")", 50) + "\nf(1)", "nested expressions");
   fails("def f(x): f(x); f(x)\n" + std::string("def g(n): return n\nf(1)"), "at most 200 calls");
   std::string doubling = "def f0(x): return x\n";
   for (int i = 1; i < 60; ++i)
@@ -284,7 +285,7 @@ TEST(ExpressionErrors, Limits) {
   fails("x = torch.randn(2)\n" + repeated("y = 1 + x\n", 30000), "at most 200000 steps");
   fails(repeated("torch.randn(1),", 60000), "at most 200000 steps");
   fails("class M(nn.Module): pass\nm = M()\n" + repeated("m.a = M()\nm = m.a\n", 1000) + "m.x = M()",
-        "at most 200 modules inside each other");
+        "at most 200 nested modules");
   fails("x = torch.randn(1)\nl = [x" + repeated(", x", 5000) + "]\n" + repeated("torch.cat(l)\n", 1000),
         "at most 200000 steps");
 }

@@ -53,7 +53,7 @@ TEST(Ranges, Int32StaysAsItIs) {
   EXPECT_EQ(type_of("i = torch.randint(0, 2147483647, (3,), dtype=torch.int32); i * 3"), DType::i32);
   EXPECT_EQ(type_of("x = torch.randn(3); x.int()"), DType::i32);
   EXPECT_THAT(message("i = torch.randint(0, 9, (3,), dtype=torch.int32); i + 4294967296"),
-              HasSubstr("add: expected a number that int32, the type of the tensor, holds, found 4294967296"));
+              HasSubstr("add: expected a number that fits in int32, the type of the tensor, found 4294967296"));
 }
 
 TEST(Ranges, NumbersThatReferencesDoNotHoldAreRefused) {

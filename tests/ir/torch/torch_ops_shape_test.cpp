@@ -29,7 +29,7 @@ TEST(TorchOps, Reshape) {
   EXPECT_EQ(inferred("reshape", {f32({2, 3, 4})}, shape({6, -1})).integers("shape"), (List{6, 4}));
   EXPECT_EQ(typed("reshape", {f32({1})}, shape({})), "() float32");
   EXPECT_EQ(typed("reshape", {f32({})}, shape({-1})), "(1,) float32");
-  const std::string message = "reshape: expected a shape of 24 elements, at most one extent -1, found ";
+  const std::string message = "reshape: expected a shape of 24 elements with at most one extent of -1, found ";
   EXPECT_EQ(typed("reshape", {f32({2, 3, 4})}, shape({5, -1})), message + "(5, -1)");
   EXPECT_EQ(typed("reshape", {f32({2, 3, 4})}, shape({-1, -1})), message + "(-1, -1)");
   EXPECT_EQ(typed("reshape", {f32({2, 3, 4})}, shape({25})), message + "(25,)");
@@ -86,7 +86,7 @@ TEST(TorchOps, CatAndStack) {
   EXPECT_EQ(typed("cat", {f32({2, 3}), i32({2, 4})}, dim(-1)), "(2, 7) float32");
   EXPECT_EQ(typed("cat", {f32({2, 3}), f32({3, 3})}), "(5, 3) float32");
   EXPECT_EQ(typed("cat", {f32({2, 3}), f32({3, 3})}, dim(1)),
-            "cat: expected shapes equal but for dimension 1, found (2, 3) float32 and (3, 3) float32");
+            "cat: expected shapes that are equal except in dimension 1, found (2, 3) float32 and (3, 3) float32");
   EXPECT_THAT(typed("cat", {f32({2, 3}), f32({3})}), HasSubstr("tensors of one rank"));
   EXPECT_THAT(typed("cat", {f32({}), f32({})}), HasSubstr("a tensor with a dimension 0"));
   EXPECT_EQ(typed("stack", {f32({2, 3}), f32({2, 3})}, dim(-1)), "(2, 3, 2) float32");
@@ -101,7 +101,7 @@ TEST(TorchOps, LookUps) {
   EXPECT_THAT(typed("embedding", {f32({10}), i32({2})}), HasSubstr("a weight of two dimensions"));
   EXPECT_EQ(typed("gather", {f32({3, 5}), i32({2, 9})}, dim(1)), "(2, 9) float32");
   EXPECT_THAT(typed("gather", {f32({3, 5}), i32({4, 9})}, dim(1)),
-              HasSubstr("no larger than the tensor but in dimension 1"));
+              HasSubstr("no larger than the tensor except in dimension 1"));
   EXPECT_THAT(typed("gather", {f32({3, 5}), i32({4})}, dim(1)), HasSubstr("as many dimensions"));
 }
 
@@ -117,7 +117,7 @@ TEST(TorchOps, SelectedRowsTakeThePlaceOfTheirDimension) {
 TEST(TorchOps, Scatters) {
   EXPECT_EQ(typed("scatter", {f32({3, 5}), i32({3, 9}), f32({3, 9})}, dim(1)), "(3, 5) float32");
   EXPECT_THAT(typed("scatter", {f32({3, 5}), i32({2, 9}), f32({2, 9})}, dim(1)),
-              HasSubstr("of one shape, the tensor's but in dimension 1"));
+              HasSubstr("of one shape, which is the tensor's except in dimension 1"));
   EXPECT_THAT(typed("scatter_add", {f32({3}), i32({2}), f32({4})}, dim(0)), HasSubstr("of one shape"));
   EXPECT_THAT(typed("scatter_add", {f32({3}), i32({2}), f16({2})}, dim(0)), HasSubstr("numbers of one dtype"));
   EXPECT_THAT(typed("scatter_add", {f32({1 << 20}), i32({1 << 20}), f32({1 << 20})}, dim(0)),
@@ -153,7 +153,7 @@ TEST(TorchOps, WithoutElements) {
   EXPECT_EQ(typed("cat", {f32({0}), f32({3, 4}), f32({0, 4})}), "(3, 4) float32");
   EXPECT_EQ(typed("reshape", {f32({0, 4})}, shape({-1, 2})), "(0, 2) float32");
   EXPECT_EQ(typed("reshape", {f32({0, 4})}, shape({-1, 0})),
-            "reshape: expected a shape of 0 elements, at most one extent -1, found (-1, 0)");
+            "reshape: expected a shape of 0 elements with at most one extent of -1, found (-1, 0)");
   EXPECT_EQ(typed("amax", {f32({0, 4})}, {{"dims", List{1}}}), "(0,) float32");
   EXPECT_EQ(typed("amax", {f32({0, 4})}, {{"dims", List{0}}}),
             "amax: expected at least one element to reduce, found (0, 4) float32");

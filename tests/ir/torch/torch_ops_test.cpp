@@ -101,7 +101,7 @@ TEST(TorchOps, ElementwiseTypes) {
   EXPECT_EQ(typed("where", {f32({3}), f32({3}), f32({3})}),
             "where: expected a condition of dtype bool, found (3,) float32, (3,) float32 and (3,) float32");
   EXPECT_THAT(typed("masked_fill", {f32({3}), f32({3}), f32({})}), HasSubstr("a mask of dtype bool"));
-  EXPECT_THAT(typed("masked_fill", {f32({3}), boolean({3}), f32({1})}), HasSubstr("a value of no dimensions"));
+  EXPECT_THAT(typed("masked_fill", {f32({3}), boolean({3}), f32({1})}), HasSubstr("a value without dimensions"));
   EXPECT_EQ(typed("to", {f32({3})}, {{"dtype", DType::i32}}), "(3,) int32");
 }
 
@@ -174,11 +174,11 @@ TEST(TorchOps, Attention) {
   masked[3] = f32({8, 1, 7});
   EXPECT_EQ(type(masked, gqa), "(1, 8, 5, 6) float32");
   EXPECT_EQ(type(masked, {{"enable_gqa", true}, {"is_causal", true}}),
-            "scaled_dot_product_attention: expected is_causal or a mask, found both");
+            "scaled_dot_product_attention: expected either is_causal or a mask, found both");
   masked[3] = f32({2, 1, 5, 7});
   EXPECT_THAT(type(masked, gqa), HasSubstr("a mask that broadcasts to (1, 8, 5, 7), found (2, 1, 5, 7)"));
   masked[3] = f16({5, 7});
-  EXPECT_THAT(type(masked, gqa), HasSubstr("a mask of dtype bool or of that of q"));
+  EXPECT_THAT(type(masked, gqa), HasSubstr("a mask of dtype bool or of q's dtype"));
   const Node node = inferred("scaled_dot_product_attention", {f32({5, 16}), f32({7, 16}), f32({7, 6})}, causal);
   EXPECT_EQ(node.number("scale"), 0.25);
 }

@@ -24,11 +24,11 @@ TEST(VerifyStage, Layouts) {
     EXPECT_EQ(stage(legal), "") << legal;
   EXPECT_THAT(stage("panel=5"), HasSubstr("a panel of 5 does not divide 16"));
   EXPECT_THAT(stage("swizzle=48 tma"), HasSubstr("a swizzle of 48, not 0, 32, 64 or 128 bytes"));
-  EXPECT_THAT(stage("swizzle=64"), HasSubstr("a swizzle is of tma copies, or of async ones of 16 bytes"));
-  EXPECT_THAT(stage("swizzle=64 async"), HasSubstr("a swizzle is of tma copies"));
-  EXPECT_THAT(stage("swizzle=128 tma"), HasSubstr("rows of 64 bytes under a swizzle of 128"));
-  EXPECT_THAT(stage("panel=8 swizzle=64 tma"), HasSubstr("rows of 32 bytes under a swizzle of 64"));
-  EXPECT_THAT(stage("pad=4 tma"), HasSubstr("tma copies leave no pad"));
+  EXPECT_THAT(stage("swizzle=64"), HasSubstr("a swizzle needs tma copies, or async copies of 16 bytes"));
+  EXPECT_THAT(stage("swizzle=64 async"), HasSubstr("a swizzle needs tma copies"));
+  EXPECT_THAT(stage("swizzle=128 tma"), HasSubstr("rows of 64 bytes do not match a swizzle of 128"));
+  EXPECT_THAT(stage("panel=8 swizzle=64 tma"), HasSubstr("rows of 32 bytes do not match a swizzle of 64"));
+  EXPECT_THAT(stage("pad=4 tma"), HasSubstr("tma copies allow no pad"));
   EXPECT_THAT(stage("lanes=3"), HasSubstr("copies of 3 lanes, not a power of two"));
   EXPECT_THAT(stage("panel=2 lanes=4"), HasSubstr("copies of 4 lanes do not divide a row of 2"));
   EXPECT_THAT(stage("lanes=8 async"), HasSubstr("async copies of 32 bytes, not 4, 8 or 16"));
@@ -56,7 +56,7 @@ TEST(VerifyStage, SeveralStagesOfOneBuffer) {
   EXPECT_EQ(stage("buffers=2@0 async", "for a4 in 0..2: # free\n  " + again + "buffers=2@a4 async\n"), "");
   for (const char* other : {"buffers=2@1", "buffers=4@1 async", "pad=4 buffers=2@1 async", "lanes=2 buffers=2@1 async"})
     EXPECT_THAT(stage("buffers=2@0 async", again + other + "\n"),
-                HasSubstr("the stages of `s` agree in all but origin, slot and condition"));
+                HasSubstr("the stages of `s` may differ only in origin, slot and condition"));
   EXPECT_THAT(stage("", "s = Stage(a, origin=((a0 * 8), 16), slab=(x:8@0, y:8@1))\n"), HasSubstr("agree"));
   EXPECT_THAT(tile("if (a0 < 1):\n  " + again + "\n" + again + "\n"), HasSubstr("`s` is out of scope"));
   EXPECT_THAT(tile("s = exp(1)\n" + again + "\n"), HasSubstr("`s` is defined twice"));
@@ -165,9 +165,9 @@ TEST(VerifyKernel, TmaDescriptors) {
   EXPECT_THAT(d("b, box=(32))"), HasSubstr("`b` is not a buffer of the program"));
   EXPECT_THAT(d("a, box=(300, 4))"), HasSubstr("a box of 300 elements, not 1 to 256"));
   EXPECT_THAT(d("a, box=(1, 3))"), HasSubstr("rows of 12 bytes in the box, not a multiple of 16"));
-  EXPECT_THAT(d("a, box=(1, 4)) swizzle=32"), HasSubstr("rows of 16 bytes in the box under a swizzle of 32"));
+  EXPECT_THAT(d("a, box=(1, 4)) swizzle=32"), HasSubstr("rows of 16 bytes in the box do not match a swizzle of 32"));
   EXPECT_THAT(d("t, box=(4, 4))"), HasSubstr("the last dimension of `t` has no stride of 1"));
-  EXPECT_THAT(kernel("TmaDescriptor d(a, box=(32, 64))\n"), HasSubstr("a descriptor stands before the Tile"));
+  EXPECT_THAT(kernel("TmaDescriptor d(a, box=(32, 64))\n"), HasSubstr("a descriptor must precede the Tile"));
   EXPECT_THAT(verify(parse("=== tile: k ===\n" + std::string(buffers) +
                            "TmaDescriptor d(a, box=(32, 64))\nTile(axes=()):\n  v0 = exp(1)\n")),
               HasSubstr("not a statement of tile IR"));

@@ -116,14 +116,14 @@ TEST(Verify, ProgramsThatNoTextGives) {
   EXPECT_EQ(verify({Level::loop, "k", {{"c", DType::f32, Role::input, {4}, {0}}}, {}}), "") << "a broadcast input";
 }
 
-// If two elements of an output are at one address, its final value depends on the schedule.
+// If two elements of an output are at the same address, its final value depends on the schedule.
 TEST(Verify, ElementsOfAnOutputLieApart) {
   const auto output = [](Shape shape, std::vector<std::int64_t> strides, Role role = Role::output) {
     return verify({Level::loop, "k", {{"y", DType::f32, role, std::move(shape), std::move(strides)}}, {}});
   };
-  EXPECT_EQ(output({64, 64}, {1, 1}), "k: output `y` has elements [1, 0] and [0, 1] at one address");
-  EXPECT_EQ(output({64, 64}, {63, 1}), "k: output `y` has elements [0, 63] and [1, 0] at one address");
-  EXPECT_THAT(output({4, 7, 5}, {7, 1, 7}), HasSubstr("at one address"));
+  EXPECT_EQ(output({64, 64}, {1, 1}), "k: output `y` has elements [1, 0] and [0, 1] at the same address");
+  EXPECT_EQ(output({64, 64}, {63, 1}), "k: output `y` has elements [0, 63] and [1, 0] at the same address");
+  EXPECT_THAT(output({4, 7, 5}, {7, 1, 7}), HasSubstr("at the same address"));
   EXPECT_EQ(output({64, 64}, {1, 1}, Role::input), "") << "a window";
   EXPECT_EQ(output({64, 64}, {1, 64}), "") << "transposed";
   EXPECT_EQ(output({64, 64}, {1, 100}), "") << "transposed, with rows that are padded";
@@ -140,7 +140,7 @@ TEST(Verify, ElementsOfAnOutputLieApart) {
               HasSubstr("more than 2^60 elements"));
   // Two dimensions are decided exactly, whatever their size. More dimensions are decided within a million steps.
   EXPECT_EQ(output({1 << 20, 1 << 20}, {(1 << 20) + 1, 1 << 20}), "");
-  EXPECT_THAT(output({(1 << 20) + 1, (1 << 20) + 2}, {(1 << 20) + 1, 1 << 20}), HasSubstr("at one address"));
+  EXPECT_THAT(output({(1 << 20) + 1, (1 << 20) + 2}, {(1 << 20) + 1, 1 << 20}), HasSubstr("at the same address"));
   EXPECT_THAT(output({10'007, 10'009, 10'037, 10'039}, {1'000'003, 1'000'033, 1'000'037, 1'000'039}),
               HasSubstr("output `y` has "));
 }

@@ -33,7 +33,7 @@ TEST(Verify, TileLevel) {
               HasSubstr("expected one Tile, found 2"));
   EXPECT_THAT(top("Tile(axes=()):\n  v0 = exp(1)\nv1 = exp(1)\n"), HasSubstr("nothing follows the Tile"));
   EXPECT_THAT(top("c[0, 0] = 1\nTile(axes=()):\n  v0 = exp(1)\n"), HasSubstr("only loads, indices and assignments"));
-  EXPECT_THAT(tile("Tile(axes=()):\n  v0 = exp(1)\n"), HasSubstr("a Tile stands at the top level"));
+  EXPECT_THAT(tile("Tile(axes=()):\n  v0 = exp(1)\n"), HasSubstr("a Tile must be at the top level"));
   EXPECT_THAT(top("Tile(axes=(a0:2=VECTOR, a1:2=VECTOR)):\n  v0 = exp(1)\n"), HasSubstr("more than one VECTOR axis"));
   EXPECT_THAT(top("Tile(axes=(a0:3=VECTOR)):\n  v0 = exp(1)\n"), HasSubstr("lanes is 1, 2, 4, 8 or 16"));
   EXPECT_THAT(top("Tile(axes=(a0:3=REG, a0:3=BLOCK)):\n  v0 = exp(1)\n"), HasSubstr("`a0` is defined twice"));
@@ -166,12 +166,12 @@ TEST(Verify, Lanes) {
   EXPECT_THAT(kernel("v0:f32x4 = load a[0, 61]\n"),
               HasSubstr("index 1 `61` is in 61..61 and 4 lanes, not proven in 0..63"));
   EXPECT_THAT(kernel("v0:f32x4 = load t[0, 0]\n"), HasSubstr("the last dimension of `t` has no stride of 1"));
-  EXPECT_THAT(kernel("v0:f32x4 = copy(1)\nv1:f32x8 = exp(v0)\n"), HasSubstr("`v0` has 4 lanes where the result has 8"));
-  EXPECT_THAT(kernel("v0:f32x4 = copy(1)\nv1 = exp(v0)\n"), HasSubstr("`v0` has 4 lanes where the result has 1"));
+  EXPECT_THAT(kernel("v0:f32x4 = copy(1)\nv1:f32x8 = exp(v0)\n"), HasSubstr("`v0` has 4 lanes, but the result has 8"));
+  EXPECT_THAT(kernel("v0:f32x4 = copy(1)\nv1 = exp(v0)\n"), HasSubstr("`v0` has 4 lanes, but the result has 1"));
   EXPECT_THAT(kernel("v0 = copy(1)\nv1 = lanes_add(v0)\n"), HasSubstr("`v0` has 1 lanes"));
   EXPECT_THAT(kernel("v1 = lanes_add(1)\n"), HasSubstr("expected a vector value"));
   EXPECT_THAT(kernel("v0 = copy(1)\nc[0, 0]:x4 = v0\n"), HasSubstr("`v0` has fewer lanes than are written"));
-  EXPECT_THAT(kernel("v0:f32x4 = copy(1)\nc[0, 0] = v0\n"), HasSubstr("`v0` has 4 lanes where the result has 1"));
+  EXPECT_THAT(kernel("v0:f32x4 = copy(1)\nc[0, 0] = v0\n"), HasSubstr("`v0` has 4 lanes, but the result has 1"));
   const Program odd{Level::kernel, "k", {}, {Assign{"v0", {DType::f32, 3}, Op::copy, {1.0}}, Tile{{}, {Sync{}}}}};
   EXPECT_THAT(verify(odd), HasSubstr("lanes is 1, 2, 4, 8 or 16"));
 }

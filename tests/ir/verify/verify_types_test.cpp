@@ -78,7 +78,7 @@ TEST(VerifyTypes, SixteenBitsAreOfMemory) {
   EXPECT_THAT(kernel("v0:f16 = load h[0]\nv1 = add(v0, in0)\n"), HasSubstr("`v0` is f16, expected f32"));
   EXPECT_THAT(kernel("v0:bf16 = load h[0]\n"), HasSubstr("`h` holds f16"));
   EXPECT_THAT(kernel("Smem s[8] (f16)\ns[a1] = 0\nSync\nTreeHalve(s, op=add, length=8, tid=a1)\n"),
-              HasSubstr("`s` holds f16, no values to merge"));
+              HasSubstr("`s` holds f16, which cannot be merged"));
   const char* sums = "=== loop: k ===\noutput z: bf16[8]\nfor a0 in 0..8: # free\n  z[a0] += 1\n";
   EXPECT_THAT(verify(parse(sums)), HasSubstr("`z` holds bf16: += is exact to f32 only"));
 }
@@ -101,7 +101,7 @@ TEST(VerifyTypes, IndexValues) {
   EXPECT_EQ(loop("v0 = index 3\ny[0] = v0\n"), "");
   EXPECT_THAT(loop("v0:i32 = index a0\n"), HasSubstr("`a0` is not an axis in scope"));
   EXPECT_THAT(loop("for a0 in 0..3: # free\n  v0:i32 = index (a0 * 2147483647)\n"),
-              HasSubstr("more than 32 bits hold"));
+              HasSubstr("which does not fit in 32 bits"));
   EXPECT_THAT(loop("v0:f16 = index 3\n"), HasSubstr("f16 is a type of memory"));
   EXPECT_THAT(loop("v0:i32 = index lane\n"), HasSubstr("`lane` is not an axis in scope"));
   EXPECT_EQ(kernel("v0:i32x4 = index ((a0 * 4) + lane)\nn[(a0 * 4)]:x4 = v0\n"), "");

@@ -270,7 +270,7 @@ TEST(RaiseRefusals, WhatIsNoSoftmax) {
   const auto refusal = [](const std::string& from, const std::string& to) {
     return softmax_launch().refusal(changed_softmax(from, to));
   };
-  const std::string other = "cannot raise for: carried value 2 depends on carried value 1, and not as in a softmax";
+  const std::string other = "cannot raise for: carried value 2 depends on carried value 1, but not as in a softmax";
   EXPECT_EQ(refusal("%59 = fma %40, %50, %58", "%59 = fma %50, %40, %58"), "");
   // The maximum's change is negated, is the exponent of another base, or the scores are relative to the previous
   // maximum.
@@ -290,7 +290,7 @@ TEST(RaiseRefusals, NegativeScale) {
   launch.array("q", ir::DType::f16, {16, 16}).array("k", ir::DType::f16, {32, 16});
   launch.array("v", ir::DType::f16, {32, 16}).array("out", ir::DType::f16, {16, 16});
   EXPECT_THAT(launch.array("lse", ir::DType::f32, {16}).scalar(-0.25).refusal(own("attention_with_lse")),
-              ::testing::HasSubstr("depends on carried value 1, and not as in a softmax"));
+              ::testing::HasSubstr("depends on carried value 1, but not as in a softmax"));
 }
 
 TEST(RaiseRefusals, IntegersOf8Bits) {

@@ -17,7 +17,7 @@ namespace {
 Value checked(const Call& c, double result) {
   if (std::isnan(result))
     throw Error(
-        fmt::format("{}: expected an argument where it has a value, found {}", c.name, describe(c.all()[0].second)));
+        fmt::format("{}: expected an argument for which it is defined, found {}", c.name, describe(c.all()[0].second)));
   return {result};
 }
 
@@ -44,14 +44,14 @@ Value to_int(const Call& c) {
   }
   if (const auto i = to_integer(c.value("x"))) return {*i};
   const double d = std::trunc(c.number("x"));
-  if (!(std::abs(d) < 0x1p63)) c.fail("x", "a number that 64 bits hold");
+  if (!(std::abs(d) < 0x1p63)) c.fail("x", "a number that fits in 64 bits");
   return {static_cast<std::int64_t>(d)};
 }
 
 template <double (*function)(double)>
 Value rounded(const Call& c) {
   const double d = function(c.number("x"));
-  if (!(std::abs(d) < 0x1p63)) c.fail("x", "a number that 64 bits hold");
+  if (!(std::abs(d) < 0x1p63)) c.fail("x", "a number that fits in 64 bits");
   return {static_cast<std::int64_t>(d)};
 }
 
@@ -89,7 +89,7 @@ Value absolute(const Call& c) {
   if (is_tensor(c.value("x"))) return c.node({c.tensor("x")});
   const auto i = to_integer(c.value("x"));
   if (!i) return {std::abs(c.number("x"))};
-  if (*i == std::numeric_limits<std::int64_t>::min()) c.fail("x", "an integer whose size 64 bits hold");
+  if (*i == std::numeric_limits<std::int64_t>::min()) c.fail("x", "an integer whose absolute value fits in 64 bits");
   return {std::abs(*i)};
 }
 
@@ -110,7 +110,7 @@ Value extreme(const Call& c) {
 Value gcd(const Call& c) {
   const std::int64_t a = c.integer("a"), b = c.integer("b");
   constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
-  if (a == least || b == least) c.fail("a", "integers whose sizes 64 bits hold");
+  if (a == least || b == least) c.fail("a", "integers whose absolute values fit in 64 bits");
   return {std::gcd(a, b)};
 }
 

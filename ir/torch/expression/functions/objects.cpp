@@ -149,7 +149,7 @@ Value round(const Call& c) {
     return {std::nearbyint(c.number("number") * scale) / scale};
   }
   const double d = std::nearbyint(c.number("number"));
-  if (!(std::abs(d) < 0x1p63)) c.fail("number", "a number that 64 bits hold");
+  if (!(std::abs(d) < 0x1p63)) c.fail("number", "a number that fits in 64 bits");
   return {static_cast<std::int64_t>(d)};
 }
 

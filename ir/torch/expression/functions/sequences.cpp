@@ -272,7 +272,7 @@ Value count(const Call& c) {
 Value numel(const Call& c) {
   std::int64_t product = 1;
   for (const std::int64_t n : c.integers("self"))
-    if (__builtin_mul_overflow(product, n, &product)) c.fail("self", "a product that 64 bits hold");
+    if (__builtin_mul_overflow(product, n, &product)) c.fail("self", "a product that fits in 64 bits");
   return {product};
 }
 

@@ -232,9 +232,9 @@ std::string describe(const Token& t) {
     case Token::Kind::newline:
       return "the end of the line";
     case Token::Kind::indent:
-      return "a line further to the right";
+      return "a line that is indented more";
     case Token::Kind::dedent:
-      return "a line further to the left";
+      return "a line that is indented less";
     case Token::Kind::end:
       return "the end of the text";
     case Token::Kind::string:

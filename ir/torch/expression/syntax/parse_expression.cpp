@@ -33,7 +33,7 @@ Expr Parser::make(Expr::Kind kind, const Token& at, std::vector<Expr> children) 
   e.place = at.place;
   e.text = at.text;
   for (const Expr& child : children) e.depth = std::max(e.depth, child.depth + 1);
-  if (e.depth > most_levels) fail_at(at, fmt::format("at most {} operations inside each other", most_levels));
+  if (e.depth > most_levels) fail_at(at, fmt::format("at most {} nested operations", most_levels));
   e.children = std::move(children);
   return e;
 }

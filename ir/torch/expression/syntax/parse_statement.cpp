@@ -116,7 +116,7 @@ std::vector<Statement> Parser::block(Block inside) {
     simple_line(out, inside);
     return out;
   }
-  if (!take_if(Token::Kind::indent)) fail_at(peek(), "a line further to the right");
+  if (!take_if(Token::Kind::indent)) fail_at(peek(), "a line that is indented more");
   while (!take_if(Token::Kind::dedent)) line(out, inside);
   return out;
 }
@@ -296,7 +296,7 @@ Parameter Parser::parameter(bool annotated) {
 void Parser::check_parameter(const std::vector<Parameter>& all, const Token& at) const {
   const Parameter& last = all.back();
   for (std::size_t i = 0; i + 1 < all.size(); ++i)
-    if (!last.name.empty() && all[i].name == last.name) fail_at(at, "another name for each parameter");
+    if (!last.name.empty() && all[i].name == last.name) fail_at(at, "a different name for each parameter");
   if (all.size() > most_levels) fail_at(at, fmt::format("at most {} parameters", most_levels));
   if (all.size() < 2) return;
   const Parameter& before = all[all.size() - 2];

@@ -21,7 +21,7 @@ std::string parameter_name(const Leaf& leaf) {
 bool is_inside(const Object* inner, const Object* outer) {
   for (int level = 0; inner; inner = inner->parent) {
     if (inner == outer) return true;
-    if (++level > most_levels) throw Error(fmt::format("expected at most {} modules inside each other", most_levels));
+    if (++level > most_levels) throw Error(fmt::format("expected at most {} nested modules", most_levels));
   }
   return false;
 }

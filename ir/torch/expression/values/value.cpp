@@ -54,7 +54,7 @@ bool holds_parameters(const Object& o) { return o.module && o.module->name.start
 namespace {
 
 bool equal_lists(const List& a, const List& b, int levels) {
-  if (levels == 0) throw Error(fmt::format("expected at most {} lists inside each other", most_levels));
+  if (levels == 0) throw Error(fmt::format("expected at most {} nested lists", most_levels));
   const auto same = [&](const Value& x, const Value& y) {
     const List *p = x.as<List>(), *q = y.as<List>();
     return p && q ? equal_lists(*p, *q, levels - 1) : equal(x, y);
@@ -109,7 +109,7 @@ Value make_list(Values items, bool tuple) {
   list.tuple = tuple;
   for (const Value& item : items)
     if (const List* inner = item.as<List>()) list.depth = std::max(list.depth, inner->depth + 1);
-  if (list.depth > most_levels) throw Error(fmt::format("expected at most {} lists inside each other", most_levels));
+  if (list.depth > most_levels) throw Error(fmt::format("expected at most {} nested lists", most_levels));
   list.items = std::make_shared<Values>(std::move(items));
   return {std::move(list)};
 }

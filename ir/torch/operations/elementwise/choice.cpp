@@ -51,7 +51,7 @@ std::vector<Id> read_where(pt2::Call& call) {
 
 TensorType infer_masked_fill(const Inference& call) {
   if (call.dtype(1) != DType::boolean) call.expected("a mask of dtype bool");
-  if (call.rank(2) != 0) call.expected("a value of no dimensions");
+  if (call.rank(2) != 0) call.expected("a value without dimensions");
   if (promote(call.arg(0), call.arg(2)) != call.dtype(0)) call.expected("a value that the tensor's dtype can hold");
   return {call.dtype(0), broadcast(call.op(), call.shape(0), call.shape(1))};
 }

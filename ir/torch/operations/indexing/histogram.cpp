@@ -14,7 +14,7 @@ namespace {
 Id counts(const Given& g, Id bins, std::int64_t count, std::optional<Id> weights, DType dtype) {
   const std::int64_t elements = g.shape(bins)[0];
   if (count > max_pairs / std::max<std::int64_t>(elements, 1))
-    g.refuse(fmt::format("at most {} pairs of an element and a bin, as each is compared with each", max_pairs), bins);
+    g.refuse(fmt::format("at most {} pairs of an element and a bin, because all pairs are compared", max_pairs), bins);
   const Id bin = g.reshape(g.call("arange", {}, {{"end", count}}), {count, 1});
   const Id hits = g.apply("eq", bin, bins);
   const Id parts = weights ? g.call("where", {hits, *weights, g.scalar(0)}) : g.to(hits, dtype);
@@ -29,7 +29,7 @@ Id histc(const Given& g) {
   const std::int64_t bins = g.integer("bins", 100);
   const double low = g.number("min", 0), high = g.number("max", 0);
   if (bins < 1) g.fail("bins", "at least 1");
-  if (!(low < high)) g.fail("max", "more than min (no kernel's bins depend on data)");
+  if (!(low < high)) g.fail("max", "more than min (the bins of a kernel cannot depend on data)");
   const Id flat = g.reshape(x, {element_count(g.shape(x))});
   const Id scaled = g.apply("mul", g.apply("sub", flat, low), static_cast<double>(bins));
   const Id place = g.to(g.apply("div", scaled, high - low), DType::i32);
@@ -49,7 +49,7 @@ Id bincount_of(const Given& g, std::int64_t length) {
 
 Id bincount(const Given& g) {
   if (g.integer("minlength", 0) < 1)
-    g.fail("minlength", "at least 1 and more than every element (no kernel's shape depends on data)");
+    g.fail("minlength", "at least 1 and more than every element (the shapes of a kernel cannot depend on data)");
   return bincount_of(g, g.integer("minlength", 0));
 }
 

@@ -67,7 +67,7 @@ int decompose_tril(Emitter& e, const TensorCall& call) {
 
 void check_index(const Inference& call, std::size_t arg) {
   if (call.dtype(arg) == DType::boolean)
-    call.expected("indices of integers (how many elements a mask takes is known only at run time)");
+    call.expected("indices of integers (the number of elements that a mask selects is known only at run time)");
   if (!is_integer(call.dtype(arg))) call.expected("indices of integers");
 }
 
@@ -285,7 +285,7 @@ TensorType infer_gather(const Inference& call) {
   if (call.rank(1) != call.rank(0)) call.expected("an index of as many dimensions as the tensor");
   for (std::size_t i = 0; i < call.shape(0).size(); ++i)
     if (i != dim && call.shape(1)[i] > call.shape(0)[i])
-      call.expected(fmt::format("an index no larger than the tensor but in dimension {}", dim));
+      call.expected(fmt::format("an index no larger than the tensor except in dimension {}", dim));
   return {call.dtype(0), call.shape(1)};
 }
 
@@ -328,7 +328,7 @@ TensorType infer_one_hot(const Inference& call) {
   check_index(call, 0);
   const std::int64_t classes = call.node().integer("num_classes");
   if (classes < 1)
-    call.expected("num_classes of at least 1 (no kernel's shape depends on data)", std::to_string(classes));
+    call.expected("num_classes of at least 1 (the shapes of a kernel cannot depend on data)", std::to_string(classes));
   TensorType type = {DType::i64, call.shape(0)};
   type.shape.push_back(classes);
   return type;

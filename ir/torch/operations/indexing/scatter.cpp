@@ -23,10 +23,10 @@ TensorType infer_scatter(const Inference& call) {
   Shape sources = call.shape(0);
   if (call.rank(1) == call.rank(0)) sources[dim] = call.shape(1)[dim];
   if (call.shape(1) != sources || call.shape(2) != sources)
-    call.expected(fmt::format("an index and a source of one shape, the tensor's but in dimension {}", dim));
+    call.expected(fmt::format("an index and a source of one shape, which is the tensor's except in dimension {}", dim));
   const std::int64_t pairs = call.shape(0)[dim] * sources[dim];
   if (pairs > max_pairs)
-    call.expected(fmt::format("at most {} pairs of a place and an index, as each is compared with each", max_pairs),
+    call.expected(fmt::format("at most {} pairs of a place and an index, because all pairs are compared", max_pairs),
                   std::to_string(pairs));
   return call.type(0);
 }

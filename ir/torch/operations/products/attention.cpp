@@ -34,9 +34,9 @@ Shape attention_batch(const Inference& call) {
 }
 
 void check_mask(const Inference& call, const Shape& scores) {
-  if (call.node().flag("is_causal")) call.expected("is_causal or a mask", "both");
+  if (call.node().flag("is_causal")) call.expected("either is_causal or a mask", "both");
   if (call.dtype(3) != DType::boolean && call.dtype(3) != call.dtype(0))
-    call.expected("a mask of dtype bool or of that of q");
+    call.expected("a mask of dtype bool or of q's dtype");
   bool fits = call.shape(3).size() <= scores.size();
   for (std::size_t i = 0; fits && i < call.shape(3).size(); ++i) {
     const std::int64_t extent = call.shape(3).end()[-1 - static_cast<std::ptrdiff_t>(i)];

@@ -226,7 +226,7 @@ std::vector<Id> read_norm(pt2::Call& call) {
   std::vector<Id> args = {call.tensor("input")};
   Attributes attributes = {{"dims", static_cast<std::int64_t>(call.integers("normalized_shape").size())}};
   if (call.has("eps")) attributes["eps"] = call.number("eps", 0);
-  if (call.has("bias") && !call.has("weight")) call.fail("weight", "a tensor where there is a bias");
+  if (call.has("bias") && !call.has("weight")) call.fail("weight", "a tensor if a bias is given");
   if (call.has("weight")) args.push_back(call.tensor("weight"));
   if (call.has("bias")) args.push_back(call.tensor("bias"));
   call.ignore({"cudnn_enable"});

@@ -32,7 +32,7 @@ TensorType infer_cat(const Inference& call) {
     Shape other = call.shape(i);
     if (other.size() != type.shape.size()) call.expected("tensors of one rank");
     const std::int64_t extent = std::exchange(other[dim], call.shape(first)[dim]);
-    if (other != call.shape(first)) call.expected(fmt::format("shapes equal but for dimension {}", dim));
+    if (other != call.shape(first)) call.expected(fmt::format("shapes that are equal except in dimension {}", dim));
     type.shape[dim] += extent;
     check_type(call.op(), type);  // before the sum could overflow
   }

@@ -123,7 +123,7 @@ TensorType infer_reshape(const Inference& call) {
   const Shape& wanted = call.node().integers("shape");
   const auto shape = with_count(wanted, element_count(call.shape(0)));
   if (!shape)
-    call.expected(fmt::format("a shape of {} elements, at most one extent -1", element_count(call.shape(0))),
+    call.expected(fmt::format("a shape of {} elements with at most one extent of -1", element_count(call.shape(0))),
                   print(wanted));
   const TensorType type = {call.dtype(0), *shape};
   call.set("shape", *shape);
@@ -249,7 +249,7 @@ python::Value call_repeat_interleave(const python::Call& c) {
   const std::size_t dim = c.dim("dim", shape.size());
   const std::int64_t repeats = c.integer("repeats");
   if (repeats < 0 || repeats > most_elements / std::max<std::int64_t>(shape[dim], 1))
-    c.fail("repeats", "at least 0 and not too many");
+    c.fail("repeats", "at least 0, for a result of at most 2^40 elements");
   const Id apart = c.session.call("unsqueeze", {x}, {{"dim", static_cast<std::int64_t>(dim) + 1}});
   Shape wide = shape;
   wide.insert(wide.begin() + static_cast<std::ptrdiff_t>(dim) + 1, repeats);

@@ -15,7 +15,8 @@ namespace {
 /// them.
 Shape memory_order(pt2::Call& call, const pt2::TensorMeta& meta) {
   const Shape& shape = meta.type.shape;
-  if (meta.offset != 0 || meta.strides.size() != shape.size()) call.fail("self", "a tensor that is all of its memory");
+  if (meta.offset != 0 || meta.strides.size() != shape.size())
+    call.fail("self", "a tensor that covers its whole memory");
   Shape order(shape.size());
   std::iota(order.begin(), order.end(), std::int64_t{0});
   const auto at = [](const auto& list, std::int64_t d) { return list[static_cast<std::size_t>(d)]; };
@@ -25,7 +26,7 @@ Shape memory_order(pt2::Call& call, const pt2::TensorMeta& meta) {
   std::int64_t stride = 1;
   for (std::size_t i = order.size(); i-- > 0;) {
     const std::int64_t extent = at(shape, order[i]);
-    if (extent > 1 && at(meta.strides, order[i]) != stride) call.fail("self", "a tensor that is all of its memory");
+    if (extent > 1 && at(meta.strides, order[i]) != stride) call.fail("self", "a tensor that covers its whole memory");
     stride *= std::max<std::int64_t>(extent, 1);
   }
   return order;
@@ -42,7 +43,7 @@ std::vector<Id> read(pt2::Call& call) {
   for (std::size_t d = 0; d < size.size(); ++d) last += std::max<std::int64_t>(size[d] - 1, 0) * stride[d];
   const std::int64_t count = element_count(g.shape(x));
   if (offset < 0 || std::ranges::any_of(stride, [](std::int64_t s) { return s < 0; }) || last >= count)
-    call.fail("size", fmt::format("places in the tensor's {} elements", count));
+    call.fail("size", fmt::format("indices within the tensor's {} elements", count));
   Id place = g.caller().scalar(static_cast<double>(offset), DType::i64);
   for (std::size_t d = 0; d < size.size(); ++d) {
     Shape along(size.size(), 1);

@@ -105,7 +105,7 @@ TensorType infer_convolution(const Inference& call) {
   check_float(call);
   const std::size_t rank = call.shape(0).size();
   if (rank < 3 || rank > 5 || call.shape(1).size() != rank || element_count(call.shape(1)) == 0)
-    call.expected("an input (N, C, L…) and a weight (…, …, kernel…) of one, two or three dimensions more");
+    call.expected("an input (N, C, L…) and a weight (…, …, kernel…) with one, two or three spatial dimensions");
   if (!call.has("output_padding")) call.set("output_padding", Shape(rank - 2, 0));
   check_lists(call, rank - 2);
   const bool transposed = call.node().flag("transposed");
@@ -507,7 +507,7 @@ Id convolve(const Given& g, const Arguments& a, Attributes attributes) {
 /// the additional element is added after those of x.
 Shape same_padding(const Given& g, Arguments& a, const Shape& stride, const Shape& dilation) {
   const Shape kernel = behind(g.shape(a.weight_and_bias[0]), 2);
-  if (std::ranges::any_of(stride, [](std::int64_t s) { return s != 1; })) g.fail("stride", "1 where padding is 'same'");
+  if (std::ranges::any_of(stride, [](std::int64_t s) { return s != 1; })) g.fail("stride", "1 if padding is 'same'");
   Shape padding, pad;
   bool even = true;
   for (std::size_t d = 0; d < kernel.size(); ++d) {

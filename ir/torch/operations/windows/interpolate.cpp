@@ -31,7 +31,8 @@ Id nearest(const Given& g, Id x, const Step& s, bool exact) {
   const std::int64_t twice = exact ? 1 : 0;
   for (std::int64_t i = 0; i < s.places; ++i)
     if (place(i) != (2 * i + twice) * s.extent / (2 * s.places))
-      throw Error(fmt::format("{}: expected sizes of a whole ratio, found {} from {}", g.name(), s.places, s.extent));
+      throw Error(
+          fmt::format("{}: expected sizes with an integer ratio, found {} from {}", g.name(), s.places, s.extent));
   const Id doubled = g.call(
       "arange", {}, {{"start", twice * s.extent}, {"end", (2 * s.places + twice) * s.extent}, {"step", 2 * s.extent}});
   return g.select(x, s.dim, g.call("floor_divide", {doubled}, {{"divisor", 2 * s.places}}));

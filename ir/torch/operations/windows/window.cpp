@@ -45,7 +45,7 @@ void check_margin(const Inference& call, std::size_t dim, const Margin& m) {
   if (mode == "replicate" && extent == 0 && most > 0) call.expected("elements to repeat", print(call.shape(0)));
   if (mode != "constant" && std::min(m.before, m.behind) < 0) call.expected("padding of at least 0", mode);
   if (extent + m.before + m.behind < 0)
-    call.expected(fmt::format("a dimension {} that does not become shorter than 0", dim), print(call.shape(0)));
+    call.expected(fmt::format("padding that does not make dimension {} negative", dim), print(call.shape(0)));
 }
 
 TensorType infer_pad(const Inference& call) {
