@@ -47,9 +47,11 @@ std::optional<Failure> Executable::repeat(std::span<Arrays* const> sets, std::in
 }
 
 EnergyCounter& Device::energy() {
-  throw Error(fmt::format("expected a device that counts its energy (an NVIDIA GPU by CUDA, a CPU by OpenCL), found {}",
-                          info().name),
-              Exit::environment);
+  throw Error(
+      fmt::format(
+          "expected a device with an energy counter (an NVIDIA GPU through CUDA, a CPU through OpenCL), found {}",
+          info().name),
+      Exit::environment);
 }
 
 void Device::pause(double milliseconds) {
@@ -91,7 +93,7 @@ DeviceInfo find_device(std::string_view name) {
 
 Target target_of(const DeviceInfo& info) {
   if (info.units < 1 || info.max_threads < 1 || info.shared_bytes < 0)  // it may come from a damaged store
-    throw Error(fmt::format("device {}: expected units, threads a block and shared memory, found {}, {} and {} bytes",
+    throw Error(fmt::format("device {}: expected units, threads per block and shared memory, found {}, {} and {} bytes",
                             info.name, info.units, info.max_threads, info.shared_bytes));
   if (info.backend == "cuda" || info.backend == "ptx") return cuda_target(info);
   Target target = load_target(!info.cpu                          ? "opencl-gpu"

@@ -55,8 +55,8 @@ class Package {
   explicit Package(const fs::path& zone) : file_(zone / "energy_uj") {
     const auto now = read_number(file_);
     if (!now)
-      throw Error(fmt::format("cannot read {}: {}; root may, and others after `chmod a+r {}` by root", file_.string(),
-                              errno == 0 ? "it has no number" : std::generic_category().message(errno),
+      throw Error(fmt::format("cannot read {}: {}; run as root, or let root run `chmod a+r {}`", file_.string(),
+                              errno == 0 ? "it contains no number" : std::generic_category().message(errno),
                               (zone.parent_path() / "intel-rapl:*/energy_uj").string()),
                   Exit::environment);
     last_ = *now;
@@ -86,8 +86,7 @@ class PackageEnergy final : public EnergyCounter {
     double sum = 0;
     for (Package& package : packages_) {
       const auto energy = package.microjoules();
-      if (!energy)
-        return Failure{Status::no_energy, fmt::format("{} cannot be read any more", package.file().string())};
+      if (!energy) return Failure{Status::no_energy, fmt::format("{} can no longer be read", package.file().string())};
       sum += *energy * 1e-3;
     }
     return sum;
@@ -105,8 +104,8 @@ std::unique_ptr<EnergyCounter> open_powercap(const fs::path& folder) {
   std::vector<Package> found;
   for (const fs::path& zone : packages(folder)) found.emplace_back(zone);
   if (found.empty())
-    throw Error(fmt::format("no energy counter: expected {}, found none; Linux has it for processors of Intel and AMD, "
-                            "outside of virtual machines",
+    throw Error(fmt::format("no energy counter: expected {}, found none; Linux provides it for Intel and AMD "
+                            "processors, but not in virtual machines",
                             (folder / "intel-rapl:0/energy_uj").string()),
                 Exit::environment);
   return std::make_unique<PackageEnergy>(std::move(found));

@@ -88,7 +88,7 @@ class NpyFile {
     std::array<char, 8> magic = {};
     get(magic.data(), magic.size());
     if (std::string_view(magic.data(), 6) != "\x93NUMPY" || magic[6] < 1 || magic[6] > 3)
-      fail("a .npy file of version 1 to 3", "another beginning");
+      fail("a .npy file of version 1 to 3", "other bytes at its start");
     std::uint32_t length = 0;
     get(reinterpret_cast<char*>(&length), magic[6] == 1 ? 2 : 4);
     if (length > most_header) fail(fmt::format("a header of at most {} bytes", most_header), std::to_string(length));
@@ -104,7 +104,7 @@ class NpyFile {
     if (at == std::string::npos) fail(fmt::format("'{}' in the header", key), "none");
     const bool list = header_[at] == '(';
     const std::size_t end = header_.find_first_of(list ? ")" : ",}", at);
-    if (end == std::string::npos) fail(fmt::format("'{}' in the header", key), "no end of it");
+    if (end == std::string::npos) fail(fmt::format("'{}' in the header", key), "one without an end");
     std::string text = header_.substr(at, end - at + (list ? 1 : 0));
     text.resize(text.find_last_not_of(' ') + 1);
     for (char& c : text)  // keep messages printable
@@ -148,7 +148,7 @@ class NpyFile {
   }
 
   void check_end() {
-    if (stream_.peek() != std::ifstream::traits_type::eof()) fail("its end after the elements", "more");
+    if (stream_.peek() != std::ifstream::traits_type::eof()) fail("the end of the file after the elements", "more");
   }
 
   /// Converts a `value` of the file to a tensor's element. Throws Error if the type cannot hold the value. The

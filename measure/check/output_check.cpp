@@ -181,7 +181,8 @@ Reference OutputCheck::expected_outputs() {
       throw Error(fmt::format("{}: expected a kernel that runs, found {}: {}", expectation_.name,
                               status_name(failed->status), failed->message));
     if (const auto beside = arrays_.overrun())
-      throw Error(fmt::format("{}: expected a kernel that keeps to its arrays, found {}", expectation_.name, *beside));
+      throw Error(
+          fmt::format("{}: expected a kernel that accesses only its arrays, found {}", expectation_.name, *beside));
   }
   std::map<std::string, ir::Numbers, std::less<>> computed;
   if (!expectation_.expression.empty())
@@ -262,8 +263,8 @@ bool OutputCheck::is_summed(std::size_t index) const { return expectation_.summe
 
 void OutputCheck::nothing_written(const ir::Buffer& buffer) const {
   throw Error(
-      fmt::format("{}: expected a kernel that writes '{}', found that it writes none of its elements, or adds to "
-                  "what they have (which needs AccessType: ReadWrite)",
+      fmt::format("{}: expected a kernel that writes '{}', found one that writes none of its elements, or that adds to "
+                  "their values (which needs AccessType: ReadWrite)",
                   expectation_.name, buffer.name));
 }
 

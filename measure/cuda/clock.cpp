@@ -51,7 +51,8 @@ ClockProbe::ClockProbe(const Context& context, const Nvrtc& nvrtc, const std::st
   driver.require(driver.module_load(&module_, cubin.value().code.data()), "load the clock's kernel");
   driver.require(driver.module_function(&function_, module_, "clock_probe"), "find the clock's kernel");
   driver.require(driver.allocate(&readings_, 2 * units_ * sizeof(ClockReading)), "allocate the clock's readings");
-  driver.require(driver.fill(readings_, 0, 2 * units_ * sizeof(ClockReading), context_.stream()), "clear them");
+  driver.require(driver.fill(readings_, 0, 2 * units_ * sizeof(ClockReading), context_.stream()),
+                 "clear the clock's readings");
 }
 
 ClockProbe::~ClockProbe() {

@@ -40,13 +40,13 @@ class Nvml final : public EnergyCounter {
     require(table_.device_at(bus, &device_), fmt::format("find the GPU {}", bus));
     unsigned long long energy = 0;
     require(table_.total_energy(device_, &energy),
-            fmt::format("read the energy of the GPU {}, which those of Volta and later count", bus));
+            fmt::format("read the energy of the GPU {}, which only GPUs from Volta on count", bus));
   }
 
   Result<double> millijoules() override {
     unsigned long long energy = 0;
     if (const int code = table_.total_energy(device_, &energy); code != 0)
-      return Failure{Status::no_energy, fmt::format("NVML cannot read the energy any more: {}", error(code))};
+      return Failure{Status::no_energy, fmt::format("NVML can no longer read the energy: {}", error(code))};
     return static_cast<double>(energy);
   }
   // Measured on an H200: the counter is updated every 70 to 125 ms.

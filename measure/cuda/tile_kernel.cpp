@@ -69,8 +69,9 @@ Result<std::unique_ptr<Executable>> load_tile_kernel(Device& device, const TileK
     return Failure{Status::load_error, fmt::format("entry {}: expected parameters of {} bytes, found {} in the cubin",
                                                    tile.entry, given, facts->parameters)};
   if (const int version = on.context().driver().version(); version < cuda::tileiras_driver)
-    return Failure{Status::load_error, fmt::format("a driver of CUDA {}.{} loads no code of tileiras, CUDA 13.0 does",
-                                                   version / 1000, version % 1000 / 10)};
+    return Failure{Status::load_error,
+                   fmt::format("a driver of CUDA {}.{} cannot load code of tileiras; CUDA 13.0 or later can",
+                               version / 1000, version % 1000 / 10)};
   auto kernel = cuda::LoadedKernel::load(on.context(), tile.cubin, tile.entry, 0, 0);
   if (!kernel.ok()) return kernel.failure();
   Resources resources;

@@ -34,7 +34,7 @@ std::uint64_t Block::arrive(std::uint32_t number, std::int64_t threads, std::int
                             const Knowledge& knowledge) {
   NamedBarrier& barrier = barriers_[number];
   if (barrier.arrived > 0 && awaited(barrier.expected) != awaited(expected))
-    throw Finding(fmt::format("barrier {} is waiting for {} threads, and these expect {}", number,
+    throw Finding(fmt::format("barrier {} is waiting for {} threads, but the arriving threads expect {}", number,
                               awaited(barrier.expected), awaited(expected)));
   machine_.note_event();
   const std::uint64_t before = barrier.turns;
@@ -43,7 +43,7 @@ std::uint64_t Block::arrive(std::uint32_t number, std::int64_t threads, std::int
   barrier.arriving.join(knowledge);
   if (barrier.arrived > awaited(expected))
     throw Finding(
-        fmt::format("barrier {} gets {} threads, and expects {}", number, barrier.arrived, awaited(expected)));
+        fmt::format("barrier {} gets {} threads, but expects {}", number, barrier.arrived, awaited(expected)));
   turn_if_complete(barrier);
   return before;
 }

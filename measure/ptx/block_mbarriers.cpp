@@ -39,8 +39,9 @@ Mbarrier& BlockMbarriers::find(std::uint64_t offset, const Access& access) {
     throw Finding(fmt::format("race: uses the mbarrier at {:#x}, and nothing orders this with its initialization at {}",
                               offset, place_of(block_.machine().program(), by.at)));
   if (!is_fenced && access.is_async && access.before->proxy.seen(by.actor) < by.epoch)
-    throw Finding(fmt::format("race: no fence shows the mbarrier at {:#x}, which was initialized at {}, to the copy",
-                              offset, place_of(block_.machine().program(), by.at)));
+    throw Finding(
+        fmt::format("race: no fence makes the mbarrier at {:#x}, which was initialized at {}, visible to the copy",
+                    offset, place_of(block_.machine().program(), by.at)));
   return found->second.barrier;
 }
 
@@ -58,7 +59,8 @@ std::pair<Actor, Epoch> BlockMbarriers::next_copy(std::uint64_t mbarrier) {
 void BlockMbarriers::check_plain(std::uint64_t offset, std::uint64_t size) const {
   const auto next = all_.lower_bound(offset < mbarrier_bytes ? 0 : offset - mbarrier_bytes + 1);
   if (next != all_.end() && next->first < offset + size)
-    throw Finding(fmt::format("accesses the mbarrier at {:#x}, which only mbarrier instructions may do", next->first));
+    throw Finding(
+        fmt::format("accesses the mbarrier at {:#x}, which only mbarrier instructions may access", next->first));
 }
 
 // An arrival at an mbarrier of another block is a store to that block's memory, so the block must still exist. A

@@ -137,7 +137,7 @@ std::int64_t product(const std::array<std::int64_t, 3>& extents) { return extent
 Kernel build(const CudaLaunch& launch, std::int64_t threads) {
   constexpr std::int64_t most_threads = 1024;
   if (threads > most_threads)
-    throw Error(fmt::format("expected at most {} threads a block, found {}", most_threads, threads));
+    throw Error(fmt::format("expected at most {} threads per block, found {}", most_threads, threads));
   ir::KernelSource source{.entry = launch.entry,
                           .text = {},
                           .blocks = product(launch.grid),
@@ -148,8 +148,8 @@ Kernel build(const CudaLaunch& launch, std::int64_t threads) {
   const std::string ptx = compile(launch);
   source.cluster = decode(parse(ptx), launch.entry).cluster;
   if (launch.grid[0] % source.cluster != 0)
-    throw Error(
-        fmt::format("expected a grid of whole clusters of {} blocks, found {}", source.cluster, launch.grid[0]));
+    throw Error(fmt::format("expected a grid that is a multiple of the cluster of {} blocks, found {}", source.cluster,
+                            launch.grid[0]));
   return Kernel(ptx, source, launch.arguments.arrays, launch.arguments.parameters);
 }
 

@@ -40,7 +40,7 @@ std::vector<Parameter> parameters_of(const KernelCode& code) {
 std::optional<Failure> unlaunchable(const KernelCode& code, std::int64_t max_threads) {
   if (code.source.threads > max_threads)
     return Failure{Status::resource,
-                   fmt::format("{} threads a block, expected at most {}", code.source.threads, max_threads)};
+                   fmt::format("{} threads per block, expected at most {}", code.source.threads, max_threads)};
   return std::nullopt;
 }
 
@@ -155,8 +155,7 @@ class PtxDevice final : public Device {
 
 PtxName parse_ptx_name(std::string_view name) {
   const auto fail = [&] {
-    throw Error(fmt::format(
-        "expected ptx:ARCHITECTURE, and behind it perhaps :SEED and :truncated, such as ptx:sm_90, found '{}'", name));
+    throw Error(fmt::format("expected ptx:ARCHITECTURE[:SEED][:truncated], such as ptx:sm_90, found '{}'", name));
   };
   constexpr std::string_view backend = "ptx:", truncated = ":truncated";
   if (!name.starts_with(backend)) fail();

@@ -113,7 +113,7 @@ void Kernel::check_parameters() const {
                               i + 1, program_.entry, size, expected_bytes(p, size)));
   }
   if (program_.most_threads > 0 && program_.most_threads < source_.threads)
-    throw Error(fmt::format("expected at most {} threads a block, found {}", program_.most_threads, source_.threads));
+    throw Error(fmt::format("expected at most {} threads per block, found {}", program_.most_threads, source_.threads));
   if (program_.cluster != source_.cluster)
     throw Error(fmt::format("expected clusters of {} blocks, found {}", source_.cluster, program_.cluster));
 }

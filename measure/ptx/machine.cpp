@@ -138,9 +138,9 @@ const TensorMap& Machine::map_of(std::uint64_t address) const {
   std::uint64_t number = 0;
   if ((address & window_mask) != param_window || offset % 64 != 0 || offset > parameters_.size() ||
       map_bytes > parameters_.size() - offset)
-    throw Finding(fmt::format("{:#x} is no address of a tensor map", address));
+    throw Finding(fmt::format("{:#x} is not the address of a tensor map", address));
   std::memcpy(&number, parameters_.data() + offset, sizeof number);
-  if (number >= maps_.size()) throw Finding(fmt::format("the parameter at byte {} is no tensor map", offset));
+  if (number >= maps_.size()) throw Finding(fmt::format("the parameter at byte {} is not a tensor map", offset));
   return maps_[number];
 }
 

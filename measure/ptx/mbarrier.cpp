@@ -15,8 +15,8 @@ constexpr std::int64_t max_transaction = (1 << 20) - 1;  // bytes; PTX ISA, "Con
 
 void Mbarrier::arrive(std::uint32_t count) {
   if (pending_ < count)
-    throw Finding(fmt::format("phase {} of the mbarrier gets {} arrivals, and expects {} more of {}", phase_, count,
-                              pending_, count_));
+    throw Finding(fmt::format("phase {} of the mbarrier gets {} arrivals, but expects only {} more of {}", phase_,
+                              count, pending_, count_));
   pending_ -= count;
   turn();
 }
@@ -24,7 +24,7 @@ void Mbarrier::arrive(std::uint32_t count) {
 void Mbarrier::expect(std::int64_t bytes) {
   bytes_ += bytes;
   if (bytes_ > max_transaction)
-    throw Finding(fmt::format("phase {} of the mbarrier expects {} bytes, and counts at most {}", phase_, bytes_,
+    throw Finding(fmt::format("phase {} of the mbarrier expects {} bytes, but can count at most {}", phase_, bytes_,
                               max_transaction));
 }
 

@@ -21,7 +21,7 @@ const GlobalMemory::Allocation* GlobalMemory::allocation(std::uint64_t address) 
 
 std::string GlobalMemory::describe(std::uint64_t address, std::uint64_t size) const {
   const Allocation* const of = allocation(address);
-  if (of == nullptr) return fmt::format("{} bytes at {:#x}, which is no address in global memory", size, address);
+  if (of == nullptr) return fmt::format("{} bytes at {:#x}, which is not an address in global memory", size, address);
   const auto at = static_cast<std::int64_t>(address - global_address(allocation_of(address)));
   return fmt::format("{} bytes at byte {} of '{}'", size, at, of->name);
 }

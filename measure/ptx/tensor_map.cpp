@@ -29,11 +29,11 @@ std::uint64_t TensorMap::box_bytes() const {
 
 std::optional<std::string> fault(const TensorMap& map) {
   if (map.type < 0 || static_cast<std::size_t>(map.type) >= type_bytes.size())
-    return "expected a data type that the machine knows";
+    return "expected a data type that the PTX machine supports";
   if (map.rank < 1 || map.rank > TensorMap::most_rank)
     return fmt::format("expected a rank from 1 to 5, found {}", map.rank);
   if (map.address % granule != 0) return "expected an address that is a multiple of 16";
-  if (map.interleave != 0 || map.fill != 0) return "expected no interleave, and zeros as fill";
+  if (map.interleave != 0 || map.fill != 0) return "expected no interleaving and a fill with zeros";
   for (std::size_t d = 0; d < map.rank; ++d) {
     if (map.shape[d] < 1 || map.shape[d] > std::uint64_t{1} << 32)
       return fmt::format("expected an extent up to 2^32, found {}", map.shape[d]);

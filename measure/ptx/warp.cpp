@@ -64,7 +64,8 @@ bool Warp::are_together(LaneGroups::Group& group, const Instruction& i, Lanes ac
   if (i.together == Together::members) {
     needed = uniform<std::uint32_t>(i.e, active, "the membermask");
     if ((active & ~needed) != 0)
-      throw Finding("a lane executes this and is not in its membermask", std::countr_zero(active & ~needed));
+      throw Finding("a lane executes this instruction, but is not in its membermask",
+                    std::countr_zero(active & ~needed));
     needed &= alive_;  // PTX ISA, "shfl.sync" and "vote.sync": all non-exited threads of the membermask
   }
   group.waiting = (needed & ~active) != 0;

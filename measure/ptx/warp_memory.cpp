@@ -95,8 +95,8 @@ void report(const Warp& w, const Conflict& conflict, const char* does, std::uint
                   conflict.was_write ? "wrote" : "read", place_of(w.machine().program(), conflict.at));
   if (conflict.lane)
     throw Finding(
-        fmt::format("race: {} {} bytes at byte {} of shared memory, which lane {} of the same warp {} at {}, and "
-                    "no __syncwarp() (bar.warp.sync) or other barrier stands between",
+        fmt::format("race: {} {} bytes at byte {} of shared memory, which lane {} of the same warp {} at {}, and no "
+                    "__syncwarp() (bar.warp.sync) or other barrier is between them",
                     does, size, at, *conflict.lane, conflict.was_write ? "wrote" : "read",
                     place_of(w.machine().program(), conflict.at)));
   if (conflict.needs_proxy_fence)
@@ -113,12 +113,12 @@ std::pair<Block*, std::uint64_t> shared_place(const Warp& w, std::uint64_t addre
   if (rank == 0) return {&w.block(), offset};
   auto& blocks = w.block().cluster().blocks();
   if (rank - 1 >= blocks.size())
-    throw Finding(fmt::format("{:#x} is no address in shared memory", address), static_cast<int>(lane));
+    throw Finding(fmt::format("{:#x} is not an address in shared memory", address), static_cast<int>(lane));
   Block* const block = blocks[rank - 1].get();
   if (own && block != &w.block())
-    throw Finding(
-        fmt::format("{:#x} is an address of block {}'s shared memory, not of the own", address, block->index()),
-        static_cast<int>(lane));
+    throw Finding(fmt::format("{:#x} is an address in the shared memory of block {}, not of the thread's own block",
+                              address, block->index()),
+                  static_cast<int>(lane));
   if (block->live_threads() == 0)
     throw Finding(fmt::format("accesses the shared memory of block {}, which has ended", block->index()),
                   static_cast<int>(lane));

@@ -26,10 +26,10 @@ void WarpProducts::check_registers(const Instruction& i) {
   ++clock_;
   if (i.detail == nullptr) return;
   for (const std::uint32_t place : i.detail->reads)
-    if (in_flight_[place / slot_bytes] > waited_) throw Finding("reads a sum of wgmma before the wait for it");
+    if (in_flight_[place / slot_bytes] > waited_) throw Finding("reads a sum of a wgmma before waiting for it");
   for (const std::uint32_t place : i.detail->writes) {
     if (in_flight_[place / slot_bytes] > waited_)
-      throw Finding("writes a register that a wgmma still uses, before the wait for it");
+      throw Finding("writes a register that a wgmma still uses, before waiting for it");
     written_[place / slot_bytes] = clock_;
   }
 }

@@ -178,7 +178,7 @@ std::string Database::explain(int code, int system_error, const char* message) c
       return fmt::format("locked by another program for more than {:.3g} s",
                          std::chrono::duration<double>(longest_wait_).count());
     case SQLITE_INTERRUPT:
-      return fmt::format("a query took more than {:.3g} s: expected a store written by deplo",
+      return fmt::format("a query took more than {:.3g} s, which no store written by deplo needs",
                          std::chrono::duration<double>(longest_statement_).count());
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN:

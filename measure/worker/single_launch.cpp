@@ -120,8 +120,8 @@ double LaunchWorker::run(const KernelCode& code, Contents& contents, double seco
   if (const auto* lost = std::get_if<Lost>(&answer)) {
     if (lost->cause == Lost::Cause::late)
       throw Error(
-          fmt::format("{}: expected the blocks to end within {:g} s, found some that run on: they may wait for one "
-                      "that has not begun",
+          fmt::format("{}: expected the blocks to end within {:g} s, found some still running: they may be waiting for "
+                      "a block that has not started",
                       code.source.entry, seconds));
     throw Error(
         fmt::format("{}: expected the blocks to run on {}, found: {}", code.source.entry, info().name, describe(*lost)),

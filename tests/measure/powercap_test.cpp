@@ -73,19 +73,19 @@ TEST_F(Powercap, GoesOnWhereACounterBeginsAgain) {
 TEST_F(Powercap, WhatIsMissingIsSaidInOneLine) {
   const std::string file = (folder_.path() / "intel-rapl:0/energy_uj").string();
   EXPECT_EQ(fault(), "no energy counter: expected " + file +
-                         ", found none; Linux has it for processors of Intel and AMD, outside of virtual machines");
+                         ", found none; Linux provides it for Intel and AMD processors, but not in virtual machines");
   add_zone("intel-rapl:0", "package-0", "none");
-  EXPECT_THAT(fault(), HasSubstr("cannot read " + file + ": it has no number"));
+  EXPECT_THAT(fault(), HasSubstr("cannot read " + file + ": it contains no number"));
   fs::remove(file);
   EXPECT_THAT(fault(),
-              HasSubstr("cannot read " + file + ": No such file or directory; root may, and others after `chmod"));
+              HasSubstr("cannot read " + file + ": No such file or directory; run as root, or let root run `chmod"));
   // A user other than root cannot read this file. Root can read it whatever its mode.
   write("intel-rapl:0/energy_uj", "5000");
   fs::permissions(file, fs::perms::none);
   if (geteuid() == 0)
     EXPECT_EQ(fault(), "");
   else
-    EXPECT_THAT(fault(), HasSubstr("cannot read " + file + ": Permission denied; root may"));
+    EXPECT_THAT(fault(), HasSubstr("cannot read " + file + ": Permission denied; run as root"));
 }
 
 TEST_F(Powercap, ACounterThatGoesAwayIsAFailure) {
@@ -95,7 +95,7 @@ TEST_F(Powercap, ACounterThatGoesAwayIsAFailure) {
   const auto reading = counter->millijoules();
   ASSERT_FALSE(reading.ok());
   EXPECT_EQ(reading.failure().status, Status::no_energy);
-  EXPECT_THAT(reading.failure().message, HasSubstr("intel-rapl:0/energy_uj cannot be read any more"));
+  EXPECT_THAT(reading.failure().message, HasSubstr("intel-rapl:0/energy_uj can no longer be read"));
 }
 
 }  // namespace

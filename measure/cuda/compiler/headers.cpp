@@ -213,7 +213,7 @@ std::optional<std::string> advice_on_header(std::string_view log) {
   if (std::ranges::any_of(of_cuda, [&](const char* start) { return name.starts_with(start); }))
     return "CUDA's headers come with the CUDA toolkit, or by `pip install nvidia-cuda-runtime nvidia-cuda-crt "
            "nvidia-cuda-cccl`";
-  return "an option -I FOLDER names a folder of headers; those of the host's C++ library have nothing for device code";
+  return "-I FOLDER adds a folder of headers; the headers of the host's C++ library do not work in device code";
 }
 
 }  // namespace deplo::measure::cuda

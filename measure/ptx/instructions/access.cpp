@@ -121,7 +121,7 @@ void load(Binder& b) {
   for (const Operand& o : list) {
     const RegisterPlace place = b.write(o, own);
     b.detail().d.push_back(place);
-    if (place == b.to().a) b.fail("an address that is none of the loaded registers");
+    if (place == b.to().a) b.fail("an address in a register other than the loaded ones");
   }
   with_register(own, [&](auto r) {
     using Register = typename decltype(r)::type;

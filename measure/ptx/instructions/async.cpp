@@ -299,12 +299,12 @@ void copy_tensor(Warp& w, const TensorOrder& order, std::size_t lane) {
   const auto [block, to] = shared_place(w, order.to, false, lane);
   const auto [barrier_block, barrier] = shared_place(w, order.barrier, false, lane);
   if (order.blocks == 0) {
-    if (block != barrier_block) throw Finding("expected the mbarrier in the block that the copy goes to");
+    if (block != barrier_block) throw Finding("expected the mbarrier in the destination block of the copy");
     return copy_to_block(w, order, *block, to, barrier);
   }
   auto& blocks = w.block().cluster().blocks();
   if (order.blocks >> blocks.size() != 0)
-    throw Finding(fmt::format("the mask {:#x} names blocks that the cluster of {} lacks", order.blocks, blocks.size()));
+    throw Finding(fmt::format("the mask {:#x} names blocks outside the cluster of {}", order.blocks, blocks.size()));
   for_each_lane(order.blocks, [&](std::size_t rank) { copy_to_block(w, order, *blocks[rank], to, barrier); });
 }
 

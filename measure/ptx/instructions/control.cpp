@@ -203,7 +203,7 @@ class Printer {
     const bool wide = spec.find('l') != std::string::npos;
     if (kind == '%') return "%";
     if (spec.find_first_not_of("0123456789.-+ #lh", 1) != spec.size() - 1)
-      throw Finding("prints by a conversion that the machine does not know: " + spec, static_cast<int>(lane_));
+      throw Finding("prints with a conversion that the PTX machine does not support: " + spec, static_cast<int>(lane_));
     if (kind == 's') {
       std::string result;
       for (auto address = take<std::uint64_t>(); byte(address) != '\0';) result += byte(address++);
@@ -236,7 +236,7 @@ Flow run_print(Warp& w, const Instruction& i, Lanes active) {
 }
 void call(Binder& b) {
   if (b.operand(0).name != "vprintf")
-    b.fail("no call but of vprintf, found '" + b.operand(0).name + "': let the compiler inline it");
+    b.fail("calls of vprintf only, found '" + b.operand(0).name + "': let the compiler inline it");
   const auto& arguments = b.operand(1).parts;
   if (arguments.size() != 2) b.fail("two arguments of vprintf");
   for (const Operand& o : arguments) {

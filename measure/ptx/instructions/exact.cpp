@@ -56,7 +56,7 @@ Flow run_op(Warp& w, const Instruction& i, Lanes active) {
 
 template <int arity>
 void bind_operands(Binder& b) {
-  if (b.has("sat")) b.fail("no .sat where floats are no numbers");
+  if (b.has("sat")) b.fail("no .sat in a proof, where floats are not numbers");
   b.expect_operands(arity + 1, arity + 1);
   b.to().d = b.write(0, 32);
   b.to().a = b.read(1, 32);

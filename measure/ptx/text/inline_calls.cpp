@@ -52,7 +52,7 @@ class Inliner {
   }
 
   void append(Statement s, const Renames& names, const std::string& end, int depth) {
-    if (result_.statements.size() > most_statements) fail(s, "expected fewer instructions, with those of the calls");
+    if (result_.statements.size() > most_statements) fail(s, "expected fewer instructions after inlining the calls");
     for (Operand& operand : s.operands) rename(operand, names);
     if (const auto found = names.find(s.guard); found != names.end()) s.guard = found->second;
     const bool returns = s.opcode == "ret" || s.opcode == "ret.uni";
@@ -68,7 +68,7 @@ class Inliner {
   }
 
   void call(const Statement& s, const Function& callee, int depth) {
-    if (depth == deepest_call) fail(s, "expected calls that do not go in a circle");
+    if (depth == deepest_call) fail(s, "expected calls without recursion");
     if (!s.guard.empty()) fail(s, "expected a call without a predicate");
     const std::string suffix = fmt::format("@{}", ++calls_), end = "end" + suffix;
     Renames names;

@@ -272,13 +272,13 @@ void Parser::body(Function& f) {
     }
   }
   for (auto& [label, number] : f.labels)
-    if (number > f.statements.size()) fail("expected a statement behind a label");
+    if (number > f.statements.size()) fail("expected a statement after a label");
 }
 
 // A label may be used before it is defined, so the labels of a block are declared at the start of the block.
 void Parser::open_scope() {
   constexpr std::size_t max_levels = 100;  // each level scans its whole block; NVRTC opens one level
-  if (scopes_.size() >= max_levels) fail(fmt::format("expected at most {} blocks inside each other", max_levels));
+  if (scopes_.size() >= max_levels) fail(fmt::format("expected at most {} nested blocks", max_levels));
   scopes_.push_back({++scopes_made_, {}});
   int depth = 1;
   for (std::size_t i = at_; i + 1 < tokens_.size() && depth > 0; ++i) {

@@ -113,8 +113,8 @@ void migrate(sqlite::Database& database, const std::string& path) {
 std::unique_ptr<sqlite::Database> open_database(const std::string& path, std::chrono::milliseconds longest_wait) {
   check_path(path);
   if (is_pack(path))
-    throw Error(
-        fmt::format("store {}: expected a store, which can be written to, found a pack (see `deplo db export`)", path));
+    throw Error(fmt::format(
+        "store {}: expected a store, which deplo can write to, found a pack (see `deplo db export`)", path));
   auto database = std::make_unique<sqlite::Database>(path);
   database->wait_for_locks(longest_wait);
   const std::int64_t version = version_of(*database, path);

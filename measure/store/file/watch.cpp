@@ -69,8 +69,8 @@ std::optional<StoreLoss> StoreWatch::missing(Part part) const {
   if (now && same_file(*now, *opened)) return std::nullopt;
   std::string what = now               ? "was replaced by another file"
                      : errno == ENOENT ? "was deleted"
-                                       : fmt::format("cannot be reached any more: {}", std::strerror(errno));
-  if (part != Part::main) what = fmt::format("lost the file {} beside it, which {}", name(part), what);
+                                       : fmt::format("can no longer be reached: {}", std::strerror(errno));
+  if (part != Part::main) what = fmt::format("lost its file {}, which {}", name(part), what);
   return StoreLoss{std::move(what), true, part == Part::main && now};
 }
 

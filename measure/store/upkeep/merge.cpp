@@ -182,7 +182,7 @@ void check_source(sqlite::Database& source, const std::string& into, const std::
   if (std::filesystem::equivalent(into, from, none))
     throw Error(fmt::format("store {}: expected another store to merge, found the same file: {}", into, from));
   if (source.integer("SELECT count(*) FROM pragma_foreign_key_check") > 0)
-    throw Error(fmt::format("store {}: has rows that belong to nothing: see `deplo db check {}`", from, from));
+    throw Error(fmt::format("store {}: has rows that refer to missing rows: see `deplo db check {}`", from, from));
 }
 
 /// Finds out which rows of a pack a store already has.

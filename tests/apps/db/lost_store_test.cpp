@@ -61,12 +61,10 @@ const Loss losses[] = {
     {"truncated_to_nothing", [](auto store, auto /*other*/) { fs::resize_file(store, 0); }, "was truncated", false},
     {"truncated_to_a_half", [](auto store, auto /*other*/) { fs::resize_file(store, fs::file_size(store) / 2); },
      "was truncated", false},
-    {"log_deleted", [](auto store, auto /*other*/) { fs::remove(store + "-wal"); }, "-wal beside it, which was deleted",
-     true},
+    {"log_deleted", [](auto store, auto /*other*/) { fs::remove(store + "-wal"); }, "-wal, which was deleted", true},
     {"log_truncated", [](auto store, auto /*other*/) { fs::resize_file(store + "-wal", 0); },
      "-wal, which was truncated", false},
-    {"index_deleted", [](auto store, auto /*other*/) { fs::remove(store + "-shm"); },
-     "-shm beside it, which was deleted", true},
+    {"index_deleted", [](auto store, auto /*other*/) { fs::remove(store + "-shm"); }, "-shm, which was deleted", true},
 };
 
 class Lost : public ::testing::Test {

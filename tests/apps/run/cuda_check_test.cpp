@@ -103,7 +103,7 @@ TEST_F(CudaCheck, WrongArguments) {
               HasSubstr("has 4 bytes: expected an argument of this size, found one of 8"));
   EXPECT_THAT(refusal([](auto& o) { o.entry = "other"; }), HasSubstr("expected the entry 'other' in the PTX, found"));
   EXPECT_THAT(refusal([](auto& o) { o.grid = "0"; }), HasSubstr("--grid: expected one to three extents"));
-  EXPECT_THAT(refusal([](auto& o) { o.threads = "2048"; }), HasSubstr("expected at most 1024 threads a block"));
+  EXPECT_THAT(refusal([](auto& o) { o.threads = "2048"; }), HasSubstr("expected at most 1024 threads per block"));
   EXPECT_THAT(refusal([](auto& o) { o.target = "sm_10"; }), HasSubstr("expected an architecture that NVRTC"));
   EXPECT_THAT(refusal([](auto& o) { o.file = "nowhere.cu"; }), HasSubstr("nowhere.cu"));
 }

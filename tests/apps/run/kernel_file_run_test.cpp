@@ -432,7 +432,7 @@ TEST_F(KernelFileCheck, HeadersOfTheHostHaveNothingForDeviceCode) {
   write("twice.cu", "#include <none/such.h>\n" + std::string(cuda));
   const Ran unknown = deplo("check", {"--runs", "1"});
   EXPECT_EQ(unknown.code, 1);
-  EXPECT_THAT(unknown.out, AllOf(HasSubstr("such.h\""), HasSubstr("an option -I FOLDER names a folder of headers"),
+  EXPECT_THAT(unknown.out, AllOf(HasSubstr("such.h\""), HasSubstr("-I FOLDER adds a folder of headers"),
                                  HasSubstr("1 of them cannot be built"), Not(HasSubstr("wrong"))));
   write("twice.cu", "#include <cuda_none.h>\n" + std::string(cuda));
   EXPECT_THAT(deplo("check", {"--runs", "1"}).out, HasSubstr("`pip install nvidia-cuda-runtime"));

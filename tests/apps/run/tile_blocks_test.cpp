@@ -166,9 +166,8 @@ TEST_F(TileBlocks, ProgramsThatHangAreEnded) {
   const Case hangs = barrier(std::max(8, static_cast<int>(std::thread::hardware_concurrency()) + 1));
   const Ran ran = run_program(command("run", hangs, {"--limit", "3"}));
   EXPECT_EQ(ran.code, 1);
-  EXPECT_THAT(ran.err,
-              HasSubstr("barrier: expected the blocks to end within 3 s, found some that run on: they may wait "
-                        "for one that has not begun"));
+  EXPECT_THAT(ran.err, HasSubstr("barrier: expected the blocks to end within 3 s, found some still running: they may "
+                                 "be waiting for a block that has not started"));
   EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1);
   How interrupted;
   interrupted.signal_after_ms = 2000;

@@ -174,7 +174,7 @@ TEST_F(KernelObjectives, WithoutACounterEnergiesAreRefused) {
   const Ran ran = tune("Objectives: [time, energy]\n");
   EXPECT_EQ(ran.code, 2) << "it is the machine that lacks something";
   EXPECT_THAT(ran.err, HasSubstr("the objective energy: no energy counter: expected "
-                                 "/sys/class/powercap/intel-rapl:0/energy_uj, found none; Linux has it"));
+                                 "/sys/class/powercap/intel-rapl:0/energy_uj, found none; Linux provides it"));
   EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1) << ran.err;
   EXPECT_FALSE(std::filesystem::exists(store()));
 }

@@ -52,7 +52,7 @@ TEST_F(CudaEnergy, IsThatOfTheGpuOnTheSameBus) {
   const auto lost = counter->millijoules();
   ASSERT_FALSE(lost.ok());
   EXPECT_EQ(lost.failure().status, Status::no_energy);
-  EXPECT_EQ(lost.failure().message, "NVML cannot read the energy any more: Not Supported (3)");
+  EXPECT_EQ(lost.failure().message, "NVML can no longer read the energy: Not Supported (3)");
 }
 
 TEST_F(CudaEnergy, WhatIsMissingIsSaidInOneLine) {
@@ -61,7 +61,7 @@ TEST_F(CudaEnergy, WhatIsMissingIsSaidInOneLine) {
   EXPECT_EQ(fault([&] { open(); }), "NVML: cannot start: Not Supported (9)");
   fake().fail["nvmlDeviceGetTotalEnergyConsumption"] = 3;
   EXPECT_EQ(fault([&] { open(); }),
-            "NVML: cannot read the energy of the GPU 0000:2a:00.0, which those of Volta and later count: Not Supported "
+            "NVML: cannot read the energy of the GPU 0000:2a:00.0, which only GPUs from Volta on count: Not Supported "
             "(3)");
   EXPECT_THAT(fault([&] { open_nvml(*driver_, 40, "/nowhere/libnvidia-ml.so.1"); }),
               HasSubstr("no NVML: expected a library in /nowhere/libnvidia-ml.so.1; it comes with the driver"));

@@ -355,7 +355,7 @@ TEST(PtxInstructions, AccessesOutOfBounds) {
   expect("  ld.global.u32 %r1, [%rd0+4096];",
          "out of bounds: 4 bytes at byte 4096 of 'x', which has 4096 bytes; block 0");
   expect("  ld.global.u32 %r1, [%rd0+-4];", "out of bounds: 4 bytes at byte -4 of 'x'");
-  expect("  ld.global.u32 %r1, [1024];", "no address in global memory");
+  expect("  ld.global.u32 %r1, [1024];", "not an address in global memory");
   expect("  ld.global.v2.u32 {%r1, %r2}, [%rd0+4];", "misaligned: 8 bytes");
   expect("  st.shared.u32 [s+64], 1;", "out of bounds: 4 bytes at byte 64 of shared memory, which has 64 bytes",
          ".shared .align 4 .b8 s[64];");

@@ -25,7 +25,7 @@ TEST(LaneRaces, ReadsOfWhatANeighbourWrites) {
   EXPECT_THAT(
       finding_in_warp("st.shared.u32 [%r2], %r0; ld.shared.u32 %r5, [%r3];"),
       AllOf(HasSubstr("race: reads 4 bytes at byte 4 of shared memory, which lane 1 of the same warp wrote at PTX"),
-            HasSubstr("no __syncwarp() (bar.warp.sync) or other barrier stands between")));
+            HasSubstr("no __syncwarp() (bar.warp.sync) or other barrier is between them")));
   EXPECT_EQ(finding_in_warp("st.shared.u32 [%r2], %r0; bar.warp.sync 0xffffffff; ld.shared.u32 %r5, [%r3];"), "");
   EXPECT_EQ(finding_in_warp("st.shared.u32 [%r2], %r0; bar.sync 0; ld.shared.u32 %r5, [%r3];"), "");
   EXPECT_EQ(finding_in_warp("st.shared.u32 [%r2], %r0; ld.shared.u32 %r5, [%r2];"), "") << "its own";

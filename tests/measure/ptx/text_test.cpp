@@ -145,11 +145,11 @@ TEST(PtxText, RefusalsAreOneLine) {
   expect(by_hand("  add.s32 %r1, %r2, %rd1;"), "add.s32: expected an operand of 32 bits, found %rd1 of 64");
   expect(by_hand("  add.s32 %r1, %r2, %r99;"), "expected a register or a variable, found '%r99'");
   expect(by_hand("  bra nowhere;"), "bra: expected a label, found 'nowhere'");
-  expect(by_hand("  call.uni (%r1), f, (%r2);"), "expected no call but of vprintf, found 'f'");
+  expect(by_hand("  call.uni (%r1), f, (%r2);"), "expected calls of vprintf only, found 'f'");
   expect(by_hand("  mov.u32 %r1, 1"), "expected ','");
   expect("", "expected .version");
   expect(with_function("", "call f, (a);"), "f: expected 0 arguments, found 1");
-  expect(with_function("call f, ();", "call f, ();"), "expected calls that do not go in a circle");
+  expect(with_function("call f, ();", "call f, ();"), "expected calls without recursion");
   expect(".version 9.0 .wrong", "expected a directive of a module, found '.wrong'");
   expect(by_hand("  mov.u32 %r1, 99999999999999999999;"), "expected a number of at most 64 bits");
   expect(by_hand("  setmaxnreg.inc.sync.aligned.u32 25;"), "expected a multiple of 8 from 24 to 256");
@@ -158,7 +158,7 @@ TEST(PtxText, RefusalsAreOneLine) {
   expect(by_hand("", "", ".reqnctapercluster 2, 2, 1"), "expected clusters of blocks in x only");
   std::string nested;
   for (int i = 0; i < 200'000; ++i) nested += "{a: ";
-  expect(by_hand(nested), "expected at most 100 blocks inside each other");
+  expect(by_hand(nested), "expected at most 100 nested blocks");
   EXPECT_EQ(refusal(by_hand("")), "");
   EXPECT_EQ(refusal(by_hand(""), "other"), "expected the entry 'other' in the PTX, found k");
 }

@@ -120,7 +120,7 @@ TEST(Worker, MeasuresEnergiesWhereTheTaskAsksForThem) {
 
 TEST(Worker, ADeviceWithoutAnEnergyCounterSaysSo) {
   LocalRunner runner(std::make_unique<ScriptedDevice>());
-  EXPECT_THAT(runner.why_no_energy(), HasSubstr("expected a device that counts its energy"));
+  EXPECT_THAT(runner.why_no_energy(), HasSubstr("expected a device with an energy counter"));
   Task task = copy_task();
   task.energy = true;
   EXPECT_THROW(runner.open(task), Untunable);
