@@ -64,7 +64,7 @@ void require_finite(const ir::Program& loop, const Reference::Output& output) {
       inputs += fmt::format("{}{}: {}", inputs.empty() ? "" : ", ", buffer.name,
                             buffer.fill ? print(*buffer.fill) : usual_input(buffer.dtype));
   throw Error(fmt::format(
-      "kernel {}: expected finite results in {}, found none, {} = {:.7g}, for {}; choose other "
+      "kernel {}: expected finite results in {}, found none: {} = {:.7g} for {}; choose other "
       "inputs with --inputs FILE",
       loop.name, name(dtype), element_name(loop.buffers[output.buffer], first.offset),
       std::isnan(first.value) ? std::abs(first.value) : first.value, inputs.empty() ? "no inputs" : inputs));

@@ -129,7 +129,7 @@ std::string_view fault_of(const TrialRecord& trial, const ir::Work& least, const
   if (!is_time(timing.median_us)) return "a time that is not a positive number";
   if (trial.protocol == "recorded") return "";
   if (timing.batch < 1 || timing.sets < 1) return "a batch or sets below one";
-  if (!(timing.fidelity > 0 && timing.fidelity <= 1)) return "an impossible part of the grid";
+  if (!(timing.fidelity > 0 && timing.fidelity <= 1)) return "an invalid fraction of the grid";
   if (timing.samples.empty()) return "ok without samples";
   if (!std::ranges::all_of(timing.samples, is_time)) return "ok with a sample that is not a positive number";
   if (std::abs(timing.median_us / median(timing.samples) - 1) > rounding)

@@ -32,7 +32,7 @@ constexpr std::array rules{
     Rule{"samples that are not a JSON array", "baseline", "NOT json_valid(samples) OR json_type(samples) <> 'array'"},
     Rule{"samples that are not numbers", "trial",
          "EXISTS (SELECT 1 FROM @samples WHERE type NOT IN ('integer', 'real', 'null'))"},
-    Rule{"an impossible part of the grid", "trial", "status <> 'ok' AND (fidelity < 0 OR fidelity > 1)"},
+    Rule{"an invalid fraction of the grid", "trial", "status <> 'ok' AND (fidelity < 0 OR fidelity > 1)"},
     Rule{"a ceiling that is not a positive number", "ceiling",
          "min(copy_gb_s, read_gb_s, fp32_gflop_s) < 0 OR max(copy_gb_s, read_gb_s, fp32_gflop_s) > 1e300"},
     Rule{"an impossible date", "trial", "julianday(created) IS NULL"},

@@ -72,7 +72,7 @@ TEST(Soundness, NumbersOfTheRow) {
   for (const double fidelity : {0.0, -1.0, 1.5}) {
     TrialRecord record = trial({60}, 60);
     record.timing.fidelity = fidelity;
-    EXPECT_EQ(fault(record), "an impossible part of the grid");
+    EXPECT_EQ(fault(record), "an invalid fraction of the grid");
   }
 }
 
