@@ -26,8 +26,8 @@ void check_fork(const Rule& rule, const Fork& fork, const Trail& pins) {
   const bool is_open = std::ranges::find(pins, fork.knob, &Choice::knob) == pins.end();
   const bool is_right = is_open && !fork.options.empty() && declares(rule, fork);
   if (!is_right)
-    fmt::print(stderr, "{} asks for {} out of [{}]: decided already, or not as its knobs say\n", rule.name, fork.knob,
-               list(fork.options));
+    fmt::print(stderr, "{} asks for {} out of [{}]: already decided, or not declared by its knobs\n", rule.name,
+               fork.knob, list(fork.options));
   CHECK(is_right);
 }
 
