@@ -75,7 +75,7 @@ Name& declare(Context& c, const std::string& text, DType dtype, std::int64_t cou
 void check(Context& c, const Constant& s) { define(c, s.dst, s.dtype); }
 
 void check(Context& c, const Compute& s) {
-  if (s.op == nullptr || !tile_program::is_elementwise(*s.op)) fail("it computes an operation on elements");
+  if (s.op == nullptr || !tile_program::is_elementwise(*s.op)) fail("it can compute only an operation on elements");
   if (s.numbers.size() != s.op->attributes.size())
     fail("{} has {} attributes, found {}", s.op->name, s.op->attributes.size(), s.numbers.size());
   const auto& forms = s.op->operands;

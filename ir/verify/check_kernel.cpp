@@ -225,7 +225,8 @@ void check(Context& c, const CopyTransposed& s) {
   const Name& from = check_access(c, s.source, s.at, size);
   c.index.set_gathers(false);
   for (const Name* name : {&to, &from})
-    if (name->type.dtype != DType::f32) fail("blocks of f32 are turned, found {}", ir::name(name->type.dtype));
+    if (name->type.dtype != DType::f32)
+      fail("only blocks of f32 can be transposed, found {}", ir::name(name->type.dtype));
   if (from.kind != Name::Kind::buffer) fail("`{}` is not in global memory", s.source);
 }
 
@@ -271,7 +272,7 @@ void check(Context& c, const ClusterSync&) { check_in_cluster(c); }
 void check(Context& c, const ClusterLoad& l) {
   check_type(l.type, c.program.level);
   const Name& buffer = check_shared_access(c, l.buffer, l.index, l.type.lanes);
-  if (l.type.dtype != DType::f32 || buffer.type.dtype != DType::f32) fail("it moves f32");
+  if (l.type.dtype != DType::f32 || buffer.type.dtype != DType::f32) fail("it can move only f32");
   check_block(c, l.block);
   c.names.define(l.dst, Name::Kind::value, "a value").type = l.type;
 }

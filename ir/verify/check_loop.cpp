@@ -24,7 +24,7 @@ void check_per(const Context& c, const std::string& text) {
 // Checks a loop that matrix instructions execute, which need whole warps. They use 16-bit operands exactly. They round
 // other operands to tf32, which the program must allow.
 void check_atom(Context& c, const Loop& l) {
-  if (c.program.level != Level::tile) fail("a loop is executed by matrix instructions in Tile IR only");
+  if (c.program.level != Level::tile) fail("matrix instructions can execute a loop only in Tile IR");
   const Tile* tile = nullptr;
   for (const Stmt& stmt : c.program.body)
     if (const auto* found = stmt.as<Tile>()) tile = found;
@@ -45,16 +45,16 @@ void check_atom(Context& c, const Loop& l) {
 
 // Checks the end that a mask gives a loop. It must be the same for all threads of a block.
 void check_end(Context& c, const Loop& l) {
-  if (c.program.level == Level::loop) fail("a loop ends early in Tile and Kernel IR only");
+  if (c.program.level == Level::loop) fail("a loop can end early only in Tile and Kernel IR");
   if (!l.start.is_constant(0) || l.step != 1 || !l.atom.empty() || l.pairs || !l.per.empty())
-    fail("a loop that ends early goes from 0 by 1, each thread for itself");
-  if (c.index.evaluate(*l.end).varies) fail("the end of a loop is the same for all threads of a block");
+    fail("a loop that ends early must go from 0 by 1, without matrix instructions, pairs or shared trips");
+  if (c.index.evaluate(*l.end).varies) fail("the end of a loop must be the same for all threads of a block");
 }
 
 // Checks a loop for which other threads fill the slots. They copy by TMA to several slots, and the loop waits for a
 // slot right after its Stages.
 void check_producers(const Context& c, const Loop& l) {
-  if (c.program.level != Level::tile) fail("threads fill the slots of others in Tile IR only");
+  if (c.program.level != Level::tile) fail("threads can fill the slots of others only in Tile IR");
   if (l.producers < 1 || l.producers % gpu::warp != 0)
     fail("{} producers are not a multiple of the warp size", l.producers);
   if (c.threads % gpu::warp != 0) fail("{} threads are not a multiple of the warp size", c.threads);
@@ -69,7 +69,7 @@ void check_producers(const Context& c, const Loop& l) {
 
 // Checks a loop that executes two iterations at once, with operands from a stage that stores its elements in pairs.
 void check_pairs(const Context& c, const Loop& l) {
-  if (c.program.level != Level::tile) fail("a loop takes pairs in Tile IR only");
+  if (c.program.level != Level::tile) fail("a loop can take pairs only in Tile IR");
   pairs::Product product;
   std::string fault = pairs::find_product(c.program, l, product);
   if (fault.empty()) fault = pairs::fault(c.program, product);
@@ -176,7 +176,7 @@ bool takes_few_vectors(const Context& c, const Load& l) {
 
 const Name& check_lanes_apart(Context& c, const Load& l) {
   const bool has_words = l.type.dtype == DType::f32 || l.type.dtype == DType::i32;
-  if (c.program.level != Level::kernel || !has_words) fail("lanes are read apart in Kernel IR, as f32 or i32");
+  if (c.program.level != Level::kernel || !has_words) fail("lanes can be read apart only in Kernel IR, as f32 or i32");
   const Name* buffer = nullptr;
   for (int lane = 0; lane < l.type.lanes; ++lane) buffer = &check_access(c, l.buffer, in_lane(l.index, lane), 1);
   return *buffer;
@@ -184,24 +184,24 @@ const Name& check_lanes_apart(Context& c, const Load& l) {
 
 const Name& check_write_apart(Context& c, const Write& w) {
   if (c.program.level != Level::kernel || w.mode != WriteMode::assign)
-    fail("lanes are written apart in Kernel IR only, and by assignments");
+    fail("lanes can be written apart only in Kernel IR, and by assignments");
   const Name* buffer = nullptr;
   for (int lane = 0; lane < w.lanes; ++lane) buffer = &check_access(c, w.buffer, in_lane(w.index, lane), 1);
-  if (buffer->kind != Name::Kind::buffer) fail("lanes are written apart to global memory only");
+  if (buffer->kind != Name::Kind::buffer) fail("lanes can be written apart only to global memory");
   return *buffer;
 }
 
 void check_stream(const Context& c, const Write& w, const Name& target) {
-  if (c.program.level == Level::loop) fail("writes are streamed in Tile and Kernel IR");
+  if (c.program.level == Level::loop) fail("writes can be streamed only in Tile and Kernel IR");
   if (target.kind != Name::Kind::buffer || target.type.dtype != DType::f32)
     fail("only global memory of f32 can be streamed to, not `{}`", w.buffer);
-  if (writes_apart(w)) fail("lanes that are written apart are not streamed");
+  if (writes_apart(w)) fail("lanes that are written apart cannot be streamed");
 }
 
 // CUDA C++ Programming Guide, "atomicAdd": float2 and float4 must be aligned to their size.
 void check_together(const Context& c, const Write& w, DType stored) {
-  if (c.program.level != Level::kernel) fail("lanes are added together in Kernel IR only");
-  if (stored != DType::f32 || (w.lanes != 2 && w.lanes != 4)) fail("2 or 4 lanes of f32 are added together");
+  if (c.program.level != Level::kernel) fail("lanes can be added together only in Kernel IR");
+  if (stored != DType::f32 || (w.lanes != 2 && w.lanes != 4)) fail("only 2 or 4 lanes of f32 can be added together");
   if (known_divisor(flat_offset(w.index, c.program.find(w.buffer)->strides)) % w.lanes != 0)
     fail("{} lanes are added together to `{}` at an index that is not a known multiple of {}", w.lanes, w.buffer,
          w.lanes);
@@ -345,7 +345,7 @@ void check(Context& c, const Write& w) {
   if (w.mode == WriteMode::stream) check_stream(c, w, target);
   if (c.program.level == Level::loop && w.mode == WriteMode::assign && c.index.reachable()) check_once(c, w);
   const DType stored = target.type.dtype;
-  if (adds(w.mode) && is_float16(stored)) fail("`{}` holds {}: += is exact to f32 only", w.buffer, name(stored));
+  if (adds(w.mode) && is_float16(stored)) fail("`{}` holds {}: += is exact only for f32", w.buffer, name(stored));
   if (adds(w.mode) && stored == DType::i64) fail("`{}` holds i64, which no device adds to in memory", w.buffer);
   const auto* value = std::get_if<std::string>(&w.value);
   const Name* moved = value == nullptr ? nullptr : c.names.find(*value);

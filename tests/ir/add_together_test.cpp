@@ -48,11 +48,11 @@ TEST(AddTogether, IsLegalWhereAlignmentIsProven) {
 TEST(AddTogether, IsLegalForTwoOrFourFloatsOfGlobalMemory) {
   using testing::kernel;
   EXPECT_EQ(kernel("v0:f32x4 = copy(1)\nc[a0, 0]:x4 += v0 together\n"), "");
-  EXPECT_THAT(kernel("c[a0, a1] += 1 together\n"), HasSubstr("2 or 4 lanes of f32 are added together"));
+  EXPECT_THAT(kernel("c[a0, a1] += 1 together\n"), HasSubstr("only 2 or 4 lanes of f32 can be added together"));
   EXPECT_THAT(kernel("v0:f32x8 = copy(1)\nc[a0, 0]:x8 += v0 together\n"), HasSubstr("2 or 4 lanes of f32"));
   EXPECT_THAT(kernel("Smem s[4] (f32)\nv0:f32x4 = copy(1)\ns[0]:x4 += v0 together\n"),
               HasSubstr("+= works on global memory only"));
-  EXPECT_THAT(testing::tile("c[a0, a1] += 1 together\n"), HasSubstr("lanes are added together in Kernel IR only"));
+  EXPECT_THAT(testing::tile("c[a0, a1] += 1 together\n"), HasSubstr("lanes can be added together only in Kernel IR"));
   const std::string integers =
       with(adding("(a1 * 4)"), "input x: f32[64]\noutput y: f32", "input x: i32[64]\noutput y: i32");
   EXPECT_THAT(verify(parse(with(integers, "in0:f32x4", "in0:i32x4"))), HasSubstr("2 or 4 lanes of f32"));

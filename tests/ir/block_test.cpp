@@ -82,7 +82,7 @@ TEST(BlockStatements, TheVerifierRefuses) {
   EXPECT_THAT(fault("  Compute(e9:i32 <- addi(e0, e2))\n"), HasSubstr("`e2` is i64, expected i32"));
   EXPECT_THAT(fault("  Compute(e9:i32 <- addi(e0))\n"), HasSubstr("addi takes 2 arguments, found 1"));
   EXPECT_THAT(fault("  Compute(e9 <- addf(e0, e0))\n"), HasSubstr("addf takes no i32"));
-  EXPECT_THAT(fault("  Compute(e9:i32 <- reshape(e0))\n"), HasSubstr("it computes an operation on elements"));
+  EXPECT_THAT(fault("  Compute(e9:i32 <- reshape(e0))\n"), HasSubstr("it can compute only an operation on elements"));
   EXPECT_THAT(fault("  LoadAt(e9:i32 <- e0)\n"), HasSubstr("`e0` is i32, expected i64"));
   EXPECT_THAT(fault("  StoreAt(e2:i32 <- e1)\n"), HasSubstr("`e1` is f32, expected i32"));
   EXPECT_THAT(fault("  Address(e9 <- z)\n"), HasSubstr("`z` is not a buffer of the program"));

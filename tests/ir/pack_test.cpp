@@ -175,7 +175,7 @@ TEST(Fragments, StayAsTheyAreUntilTheWait) {
               HasSubstr("race: a fragment was written with no WgmmaFence between"));
   EXPECT_EQ(refused(product(fenced, "    WgmmaWait(keep=1)\n")), "");
   EXPECT_THAT(refused(product(fenced, "    WgmmaWait(keep=1)\n", 2)),
-              HasSubstr("race: an overwrite of registers that a Wgmma under way reads"));
+              HasSubstr("race: registers are overwritten while a Wgmma reads them"));
 }
 
 TEST(Fragments, HaveTheShapeOfOperandA) {

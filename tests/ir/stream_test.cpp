@@ -31,7 +31,7 @@ TEST(Streamed, IsLegalForFloatsOfGlobalMemory) {
   EXPECT_THAT(kernel("Smem s[4] (f32)\nv0:f32x4 = copy(1)\ns[0]:x4 = v0 streamed\n"),
               HasSubstr("only global memory of f32 can be streamed to, not `s`"));
   EXPECT_THAT(verify(parse("=== loop: f ===\noutput y: f32[4]\nfor a0 in 0..4: # free\n  y[a0] = 1 streamed\n")),
-              HasSubstr("writes are streamed in Tile and Kernel IR"));
+              HasSubstr("writes can be streamed only in Tile and Kernel IR"));
 }
 
 TEST(Streamed, ChangesNoValue) { EXPECT_EQ(run(twice), run(with(twice, " streamed", ""))); }

@@ -53,7 +53,7 @@ bool MatrixProducts::any_under_way(F&& is) const {
 
 void MatrixProducts::check_finished() const {
   if (!open.empty() || !groups.empty())
-    throw Error("block " + std::to_string(lanes_.block) + " ends before all its Wgmma are waited for");
+    throw Error("block " + std::to_string(lanes_.block) + " ends before it has waited for all its Wgmma");
 }
 
 void MatrixProducts::touch_used(std::size_t value) {
@@ -61,7 +61,7 @@ void MatrixProducts::touch_used(std::size_t value) {
     const auto* fragment = std::get_if<std::size_t>(&product.a);
     return fragment != nullptr && *fragment == value;
   };
-  if (any_under_way(reads)) lanes_.fail("race: an overwrite of registers that a Wgmma under way reads", 0);
+  if (any_under_way(reads)) lanes_.fail("race: registers are overwritten while a Wgmma reads them", 0);
   touched.insert(value);
 }
 

@@ -272,7 +272,7 @@ std::string constant(const Operation& op, const Context& in) {
 std::string divi(const Operation& op, const Context& in) {
   const bool is_unsigned = op.number("signedness") == 0;
   if (is_unsigned && op.number("rounding") == static_cast<std::int64_t>(Rounding::negative_inf))
-    return "expected rounding to zero or positive_inf of unsigned numbers, found negative_inf";
+    return "expected rounding to zero or positive_inf for unsigned numbers, found negative_inf";
   return in.constant(op.operand("rhs")) == 0 ? "expected a divisor other than 0, found the constant 0" : "";
 }
 
@@ -318,7 +318,7 @@ std::string for_loop(const Operation& op, const Context& in) {
     return fmt::format("expected a step above 0, found {}, which is the constant {}{}", in.name(step), *value,
                        *value == 0 ? ": the loop would never end" : "");
   if (op.regions.at(0).arguments.empty() || in.type(op.regions[0].arguments[0]) != operand(op, in, "lower"))
-    return "expected an argument of its region of the bounds' type, found none";
+    return "expected a region argument of the bounds' type, found none";
   return first_of({carried(op, in, 1, init), match_types(op.results, init, in, "results")});
 }
 

@@ -266,7 +266,7 @@ Value Interpreter::invoke_module(Object* object, Arguments arguments) {
   const ModuleType& type = *object->module;
   if (holds_others(*object)) {
     if (type.name != "Sequential")
-      throw Error(fmt::format("{}: expected one of its modules to call, found the {}", type.name,
+      throw Error(fmt::format("{}: expected a call of one of its modules, found a call of the {}", type.name,
                               type.name == "ModuleList" ? "list" : "whole"));
     if (arguments.positional.size() != 1 || !arguments.keywords.empty())
       throw Error(fmt::format("{}: expected one argument, the input, found {}", type.name,

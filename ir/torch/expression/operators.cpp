@@ -65,7 +65,7 @@ std::optional<Value> on_integers(std::string_view op, std::int64_t a, std::int64
   } else if (op == "**" && b >= 0) {
     fits = integer_power(a, b, out);
   } else if (op == "<<" || op == ">>") {
-    if (b < 0) throw Error(fmt::format("expected a number of bits of at least 0 after `{}`, found {}", op, b));
+    if (b < 0) throw Error(fmt::format("expected a shift of at least 0 bits after `{}`, found {}", op, b));
     fits = op == ">>" || a == 0 || (b < 63 && !__builtin_mul_overflow(a, std::int64_t{1} << b, &out));
     if (op == ">>") out = a >> std::min<std::int64_t>(b, 63);
   } else if (is_bit_operator(op)) {

@@ -162,7 +162,7 @@ void insert_item(Session& session, Dict& dict, const Value& key, const Value& va
   session.spend(1 + dict.items.size() / 8);
   const List* list = key.as<List>();
   if (key.as<Dict*>() || (list && !list->tuple))
-    throw Error(fmt::format("expected a key that cannot change, found {}", describe(key)));
+    throw Error(fmt::format("expected an immutable key, found {}", describe(key)));
   set_item(dict, key, value);
 }
 

@@ -49,10 +49,10 @@ TEST(Verify, LoopsThatEndEarly) {
   EXPECT_EQ(kernel("for a4 in 0..min(32, ((a0 * 8) + 8))" + body), "");
   EXPECT_EQ(tile("for a4 in 0..min(99, (a0 + 1))" + body), "") << "the end keeps the index in range";
   EXPECT_THAT(tile("for a4 in 0..min(8, (a1 + 1))" + body), HasSubstr("the same for all threads of a block"));
-  EXPECT_THAT(testing::loop("for a4 in 0..min(8, 3)" + body), HasSubstr("ends early in Tile and Kernel IR only"));
+  EXPECT_THAT(testing::loop("for a4 in 0..min(8, 3)" + body), HasSubstr("can end early only in Tile and Kernel IR"));
   EXPECT_THAT(tile("for a4 in 0..min(8, (a0 + 1)): # reduce per a2\n  in0 = load a[a4, 0]\n  acc0 <- add(acc0, in0)\n"
                    "c[a2, 0] = acc0\n"),
-              HasSubstr("goes from 0 by 1"));
+              HasSubstr("must go from 0 by 1"));
 }
 
 TEST(Verify, WhatWarpsKeepInRegisters) {

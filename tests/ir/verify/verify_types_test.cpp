@@ -80,7 +80,7 @@ TEST(VerifyTypes, SixteenBitsAreOfMemory) {
   EXPECT_THAT(kernel("Smem s[8] (f16)\ns[a1] = 0\nSync\nTreeHalve(s, op=add, length=8, tid=a1)\n"),
               HasSubstr("`s` holds f16, which cannot be merged"));
   const char* sums = "=== loop: k ===\noutput z: bf16[8]\nfor a0 in 0..8: # free\n  z[a0] += 1\n";
-  EXPECT_THAT(verify(parse(sums)), HasSubstr("`z` holds bf16: += is exact to f32 only"));
+  EXPECT_THAT(verify(parse(sums)), HasSubstr("`z` holds bf16: += is exact only for f32"));
 }
 
 TEST(VerifyTypes, IntegersOf8BitsAreRead) {

@@ -208,7 +208,7 @@ Value tuple_type(const Call& c) {
 
 Values& changeable(const Call& c) {
   const List* list = c.value("self").as<List>();
-  if (!list || list->tuple) c.fail("self", "a list, which can be changed");
+  if (!list || list->tuple) c.fail("self", "a list, because a tuple cannot be changed");
   return *list->items;
 }
 
