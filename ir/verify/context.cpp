@@ -8,7 +8,7 @@ namespace {
 void check_vector_axis(const std::string& axis, const Name& buffer, const std::vector<Expr>& index) {
   for (std::size_t i = 0; i < index.size(); ++i) {
     if (!depends_on(index[i], axis)) continue;
-    if (i + 1 < index.size()) fail("the VECTOR axis `{}` stands in another index than the last", axis);
+    if (i + 1 < index.size()) fail("the VECTOR axis `{}` is in an index other than the last", axis);
     if (coefficient(index[i], axis) != 1) fail("the VECTOR axis `{}` has a coefficient other than 1", axis);
     if (!buffer.unit_stride) fail("the VECTOR axis `{}` walks a dimension whose stride is not 1", axis);
   }

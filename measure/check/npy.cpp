@@ -33,7 +33,7 @@ class NpyFile {
     std::error_code error;
     if (!std::filesystem::is_regular_file(file, error)) fail("a .npy file", "none");
     stream_.open(file, std::ios::binary);
-    if (!stream_) fail("a file that can be read", "that it cannot");
+    if (!stream_) fail("a readable file", "one that cannot be read");
     read_header();
   }
 

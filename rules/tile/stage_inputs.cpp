@@ -406,7 +406,7 @@ ir::Program apply_stage_inputs(ir::Program program, const Target& target, const 
 
 extern const Rule stage_inputs = {
     .name = "stage_inputs",
-    .summary = "inputs copied to shared memory, once a block",
+    .summary = "inputs copied to shared memory, once per block",
     .knobs = {{"*", KnobType::on_off}},
     .decide = decide_stage_inputs,
     .apply = apply_stage_inputs,

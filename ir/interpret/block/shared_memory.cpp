@@ -50,7 +50,7 @@ double SharedMemory::read_afar(const SharedState& of, Shared& s, const Cell& cel
   };
   if (cell.writer == Cell::nobody) fail("read of shared memory that nothing wrote");
   if (cell.write_epoch == Cell::in_flight) fail("read of an asynchronous copy that was not waited for");
-  if (cell.write_epoch >= of.cluster_epoch) fail("race: no ClusterSync stands between the write and the read");
+  if (cell.write_epoch >= of.cluster_epoch) fail("race: no ClusterSync is between the write and the read");
   s.read_afar = of.cluster_epoch;
   return cell.value;
 }

@@ -65,7 +65,7 @@ TEST(Verify, VectorAxis) {
   EXPECT_EQ(tile("v0 = load a[a2, (a3 + (a1 * 2))]\n"), "");
   EXPECT_EQ(tile("v0 = load a[a2, (min((a1 * 16), 48) + a3)]\n"), "");
   const auto in_loop = [](const std::string& text) { return tile("for a4 in 0..2: # free\n  " + text); };
-  EXPECT_THAT(in_loop("v0 = load a[a3, 0]\n"), HasSubstr("stands in another index than the last"));
+  EXPECT_THAT(in_loop("v0 = load a[a3, 0]\n"), HasSubstr("is in an index other than the last"));
   EXPECT_EQ(in_loop("v0 = load a[0, (a3 * 2)]\n"), "") << "the even and odd elements of two vectors";
   EXPECT_THAT(in_loop("v0 = load a[0, (a3 * 3)]\n"), HasSubstr("has a coefficient other than 1"));
   EXPECT_THAT(in_loop("c[0, (a3 * 2)] = 1\n"), HasSubstr("has a coefficient other than 1"));
