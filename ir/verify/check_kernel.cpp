@@ -49,7 +49,7 @@ DType check_matrix(Context& c, const SharedMatrix& m, std::int64_t rows, std::in
   if (!tma::is_pattern(m.swizzle)) fail("a swizzle of {}, not 32, 64 or 128 bytes", m.swizzle);
   const std::int64_t panel = m.swizzle / bytes(dtype);
   if (buffer.extents.back() != panel)
-    fail("rows of {} elements do not match a swizzle of {}", buffer.extents.back(), m.swizzle);
+    fail("rows of {} elements do not match a swizzle of {} bytes", buffer.extents.back(), m.swizzle);
   // PTX ISA, "Matrix Descriptor Format": 14 bits, in units of 16 bytes.
   constexpr std::int64_t most_leading = (std::int64_t{1} << 18) - 16;
   if (m.leading < 0 || m.leading % 16 != 0 || m.leading > most_leading)

@@ -291,7 +291,7 @@ TEST(WarpgroupForms, AreChecked) {
   EXPECT_THAT(wgmma(a, b, "m64n16k16"), HasSubstr("4 vectors or 8 scalars, found 2"));
   EXPECT_THAT(wgmma(a, "t[0, 0] swizzle=128"), HasSubstr("`t` holds f32"));
   EXPECT_THAT(wgmma("s[0, 0, 0] swizzle=96", b), HasSubstr("a swizzle of 96"));
-  EXPECT_THAT(wgmma("s[0, 0, 0] swizzle=64", b), HasSubstr("rows of 64 elements do not match a swizzle of 64"));
+  EXPECT_THAT(wgmma("s[0, 0, 0] swizzle=64", b), HasSubstr("rows of 64 elements do not match a swizzle of 64 bytes"));
   EXPECT_THAT(wgmma("s[1, 1, 0] swizzle=128", b), HasSubstr("reaches beyond the end of `s`"));
   EXPECT_THAT(wgmma(a, "s[0, 0, 0] transposed swizzle=128 leading=24"), HasSubstr("leading=24"));
   EXPECT_THAT(wgmma("s[2, 0, 0] swizzle=128", b), HasSubstr("2"));
