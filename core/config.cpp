@@ -35,7 +35,7 @@ struct Config::Document {
 
 namespace {
 
-constexpr std::size_t most_depth = 32;  // far beyond any sensible experiment
+constexpr std::size_t max_depth = 32;  // far beyond any sensible experiment
 
 // Builds the tree from yaml-cpp's events. (The tree of yaml-cpp forgets the lines of keys, and YAML::LoadAll never ends
 // on some broken texts, on which its parser makes no progress.)
@@ -96,7 +96,7 @@ class Builder : public YAML::EventHandler {
   }
 
   void open(const YAML::Mark& mark, Kind kind) {
-    if (open_.size() == most_depth) fail(mark, fmt::format("a depth of at most {}", most_depth));
+    if (open_.size() == max_depth) fail(mark, fmt::format("a depth of at most {}", max_depth));
     open_.push_back({&add(mark, {kind, {}, false, 1, {}, {}}), std::nullopt});
   }
 

@@ -14,7 +14,7 @@ namespace deplo {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::size_t most_bytes = 64 << 20;  // far beyond any experiment or kernel
+constexpr std::size_t max_bytes = 64 << 20;  // far beyond any experiment or kernel
 
 /// The shared library that contains this code; "" if the program itself contains it.
 const fs::path& own_library() {
@@ -22,7 +22,7 @@ const fs::path& own_library() {
     Dl_info info{};
     link_map* map = nullptr;
     // Any address in this file would do.
-    const int found = dladdr1(&most_bytes, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP);
+    const int found = dladdr1(&max_bytes, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP);
     return found == 0 || map->l_name[0] == '\0' ? fs::path() : fs::absolute(map->l_name);
   }();
   return library;
@@ -52,7 +52,7 @@ std::string read_file(const fs::path& file) {
   // Read in pieces: a device has no size, and some devices (/dev/zero) have no end.
   for (char piece[1 << 16]; stream.read(piece, sizeof piece), stream.gcount() > 0;) {
     bytes.append(piece, static_cast<std::size_t>(stream.gcount()));
-    if (bytes.size() > most_bytes)
+    if (bytes.size() > max_bytes)
       throw Error(file.string() + ": expected a file of at most 64 MiB, found a larger one");
   }
   if (!stream.eof() || stream.bad())

@@ -25,8 +25,8 @@ void check(const Source& source) {
     throw Error("Source: entry, arguments and grid require tile");
   if (source.space.empty() && !source.kernel_file.empty()) throw Error("Source: kernel_file requires space");
   for (const auto& [name, value] : source.symbols)
-    if (value < 1 || value > engine::most_extent)
-      throw Error(fmt::format("Source: expected {} from 1 to {}, found {}", name, engine::most_extent, value));
+    if (value < 1 || value > engine::max_extent)
+      throw Error(fmt::format("Source: expected {} from 1 to {}, found {}", name, engine::max_extent, value));
 }
 
 /// The kind of the source, in the engine's form.

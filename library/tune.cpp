@@ -28,9 +28,9 @@ engine::Experiment experiment_of(const Source& source, const TuneOptions& option
   engine::check_strategy(options.strategy, place);
   if (options.seed < 0)
     throw Error(fmt::format("{}: expected an integer of at least 0, found '{}'", place, options.seed));
-  check_range(options.seconds, "a number", 0.0, engine::most_seconds);
-  check_range(options.trials, "an integer", std::int64_t{1}, engine::most_count);
-  check_range(options.patience, "an integer", std::int64_t{1}, engine::most_count);
+  check_range(options.seconds, "a number", 0.0, engine::max_seconds);
+  check_range(options.trials, "an integer", std::int64_t{1}, engine::max_count);
+  check_range(options.patience, "an integer", std::int64_t{1}, engine::max_count);
   if (source.name.empty()) throw Error(fmt::format("{}: expected a name of the source, found none", place));
   engine::Experiment experiment;
   experiment.file = "deplo::tune";

@@ -70,7 +70,7 @@ std::vector<File> files_of(const fs::path& folder) {
 
 }  // namespace
 
-DiskCache::DiskCache(fs::path folder, std::uint64_t most_bytes) : folder_(std::move(folder)), most_bytes_(most_bytes) {}
+DiskCache::DiskCache(fs::path folder, std::uint64_t max_bytes) : folder_(std::move(folder)), max_bytes_(max_bytes) {}
 
 DiskCache& DiskCache::of_user() {
   static DiskCache cache(user_cache_folder());
@@ -113,7 +113,7 @@ bool DiskCache::put(const std::string& key, std::string_view bytes) {
   written_ += bytes.size();
   // trim() walks over all entries, so it is called only after this process's first entry, and then whenever 1/64 of the
   // bound has been added.
-  if (!looked_ || written_ > most_bytes_ / 64) trim();
+  if (!looked_ || written_ > max_bytes_ / 64) trim();
   return true;
 }
 
@@ -123,10 +123,10 @@ void DiskCache::trim() {
   std::vector<File> files = files_of(folder_);
   std::uint64_t size = 0;
   for (const File& file : files) size += file.size;
-  if (size <= most_bytes_) return;
+  if (size <= max_bytes_) return;
   std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.used < b.used; });
   for (const File& file : files) {
-    if (size <= most_bytes_ - most_bytes_ / 8) return;  // leaves room until the next trim()
+    if (size <= max_bytes_ - max_bytes_ / 8) return;  // leaves room until the next trim()
     std::error_code ignored;
     fs::remove(file.path, ignored);
     size -= file.size;

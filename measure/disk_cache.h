@@ -17,7 +17,7 @@ class DiskCache {
  public:
   /// The default bound, 1 GiB, holds about 50,000 cubins.
   static constexpr std::uint64_t default_bytes = std::uint64_t{1} << 30;
-  explicit DiskCache(std::filesystem::path folder, std::uint64_t most_bytes = default_bytes);
+  explicit DiskCache(std::filesystem::path folder, std::uint64_t max_bytes = default_bytes);
   /// Returns the user's cache: $XDG_CACHE_HOME/deplo or ~/.cache/deplo (XDG Base Directory Specification). If neither
   /// is defined, it keeps nothing.
   static DiskCache& of_user();
@@ -32,7 +32,7 @@ class DiskCache {
   std::filesystem::path file_of(const std::string& key) const;
   void trim();
   std::filesystem::path folder_;  // "": the cache keeps nothing
-  std::uint64_t most_bytes_;
+  std::uint64_t max_bytes_;
   std::mutex mutex_;           // protects the two members below
   std::uint64_t written_ = 0;  // bytes written since the folder's size was last checked
   bool looked_ = false;        // this process has checked the folder's size

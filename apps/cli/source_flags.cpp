@@ -24,11 +24,11 @@ std::pair<std::string, std::int64_t> parse_symbol(const std::string& text) {
   if (equals != std::string::npos && equals > 0) {
     const char* const end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data() + equals + 1, end, value);
-    if (error == std::errc() && stop == end && value >= 1 && value <= engine::most_extent)
+    if (error == std::errc() && stop == end && value >= 1 && value <= engine::max_extent)
       return {text.substr(0, equals), value};
   }
   throw Error(
-      fmt::format("--symbol: expected NAME=SIZE with a size between 1 and {}, found '{}'", engine::most_extent, text));
+      fmt::format("--symbol: expected NAME=SIZE with a size between 1 and {}, found '{}'", engine::max_extent, text));
 }
 
 void require_source(const SourceFlags& flags, std::string_view kernel) {
@@ -218,10 +218,10 @@ void add_graphs(Command command, SourceFlags& source) {
   command.option("--model", source.model, "MODEL",
                  "Build one block of a model: a name under configs/models, or a .yaml file.");
   command.option("--layer", source.layer, "N", "Build block N of the model [0].")
-      .between(std::int64_t{0}, engine::most_extent)
+      .between(std::int64_t{0}, engine::max_extent)
       .seldom();
   command.option("--seq", source.seq, "N", "Set the sequence length of the block.")
-      .between(std::int64_t{1}, engine::most_extent);
+      .between(std::int64_t{1}, engine::max_extent);
   for (std::size_t i = 1; i < std::size(graphs); ++i) command.excludes(graphs[i], {graphs, graphs + i});
   add_sizes(command, source.symbols);
   command.excludes("--symbol", {"--file", "--pt2", "--model"});

@@ -19,7 +19,7 @@
 namespace deplo::apps {
 namespace {
 
-constexpr std::int64_t most_repeats = 100000;
+constexpr std::int64_t max_repeats = 100000;
 
 struct TuningFlags {
   bool on = false;
@@ -68,7 +68,7 @@ int run_compare(const CompareFlags& flags, const TuningFlags& tuning) {
 void add_contest(Command command, CompareFlags& flags) {
   search::compare::Contest& contest = flags.contest;
   command.option("--repeats", contest.repeats, "N", "Run each strategy N times on each space.")
-      .between(std::int64_t{1}, most_repeats)
+      .between(std::int64_t{1}, max_repeats)
       .show_default();
   command.option("--seed", contest.seed, "N", "Set the seed. The same seed gives the same figures, for any --jobs.")
       .between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max())

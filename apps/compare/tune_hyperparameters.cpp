@@ -82,7 +82,7 @@ std::vector<Parameters> single_changes(const search::SearcherKind& kind, const P
 }
 
 TunedParameters tune_hyperparameters(const CompareFlags& flags, const std::vector<std::string>& scored_spaces,
-                                     std::size_t most_rounds, Progress& progress) {
+                                     std::size_t max_rounds, Progress& progress) {
   const search::SearcherKind& kind = only_strategy(flags);
   const std::string strategy(kind.name);
   if (!scored_spaces.empty()) refuse_overlap(flags.spaces, scored_spaces);
@@ -90,7 +90,7 @@ TunedParameters tune_hyperparameters(const CompareFlags& flags, const std::vecto
   CompareFlags one = flags;
   one.orders.resize(1);
   std::vector<compare::SpaceResult> training;
-  while (tuned.rounds.size() < most_rounds) {
+  while (tuned.rounds.size() < max_rounds) {
     std::vector<Parameters> tried = single_changes(kind, tuned.best);
     tried.insert(tried.begin(), tuned.best);
     one.search.clear();

@@ -25,10 +25,10 @@ struct TunedParameters {
 };
 
 /// Coordinate descent: each round compares all single changes of the best so far, with common seeds, and takes the best
-/// of them. It ends if none is better, or after `most_rounds`. `flags.search`: the only strategy. `flags.spaces`: the
+/// of them. It ends if none is better, or after `max_rounds`. `flags.search`: the only strategy. `flags.spaces`: the
 /// training spaces. Throws Error if a space is also in `scored_spaces`.
 TunedParameters tune_hyperparameters(const CompareFlags& flags, const std::vector<std::string>& scored_spaces,
-                                     std::size_t most_rounds, Progress&);
+                                     std::size_t max_rounds, Progress&);
 
 std::string print_tuned(const TunedParameters&, const CompareFlags&, std::size_t width);
 

@@ -75,7 +75,7 @@ void add_space(Command command, int& exit_code) {
       .show_default();
   add_restrictions(command, flags->restrictions, "none");
   command.option("--probes", options.paths, "N", "Estimate from N random paths.")
-      .between(std::int64_t{1}, engine::most_count)
+      .between(std::int64_t{1}, engine::max_count)
       .show_default()
       .seldom();
   command.option("--seed", options.seed, "N", "Draw the random paths from this seed.")
@@ -84,11 +84,11 @@ void add_space(Command command, int& exit_code) {
       .seldom();
   command.flag("--enumerate", options.enumerate, "Walk every schedule instead of random paths.");
   command.option("--limit", options.limit, "N", "Enumerate at most N schedules.")
-      .between(std::int64_t{1}, engine::most_count)
+      .between(std::int64_t{1}, engine::max_count)
       .show_default()
       .seldom();
   command.option("--sample", options.sample, "N", "Print only N random schedules, one per line.")
-      .between(std::int64_t{1}, engine::most_count);
+      .between(std::int64_t{1}, engine::max_count);
   command.flag("--json", flags->json, "Print one JSON document instead of the tables.");
   command.excludes("--sample", {"--enumerate", "--json"});
   command.excludes("--space", {"--enumerate", "--restrict"});

@@ -117,13 +117,13 @@ std::string heat(double score) {
 Figure heat_map(std::string name, std::string title, const HeatMap& map) {
   // The row labels get the room that the longest one needs, but at most a third of the figure; longer labels are
   // wrapped. Columns with longer names get numbers, which a note explains.
-  constexpr std::size_t most_letters = 18;
+  constexpr std::size_t max_letters = 18;
   constexpr double narrowest_with_number = 22, turned = 0.77;  // turned: the sine of 50 degrees
   std::size_t longest_row = 5, longest_column = 5;
   for (const std::string& row : map.rows) longest_row = std::max(longest_row, columns(row));
   for (const std::string& column : map.columns) longest_column = std::max(longest_column, columns(column));
-  longest_row = std::min(longest_row, most_letters);
-  const bool numbered = longest_column > most_letters;
+  longest_row = std::min(longest_row, max_letters);
+  const bool numbered = longest_column > max_letters;
   if (numbered) longest_column = 2;
   const double names = 8 + letter_width * static_cast<double>(longest_row);
   const double head = 14 + turned * letter_width * static_cast<double>(longest_column);

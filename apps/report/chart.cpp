@@ -12,13 +12,13 @@ namespace deplo::apps::report {
 namespace {
 
 constexpr double chart_height = 234, left = 52, top = 40, bottom = 194;
-constexpr std::size_t most_beside = 16;  // letters; longer labels are below the chart
-constexpr std::size_t most_dots = 1000;  // more cannot be told apart, and a page of 100 kernels would take 10 MB
+constexpr std::size_t max_beside = 16;  // letters; longer labels are below the chart
+constexpr std::size_t max_dots = 1000;  // more cannot be told apart, and a page of 100 kernels would take 10 MB
 
 double text_width(std::size_t letters) { return letter_width * static_cast<double>(letters); }
 
 double right_end(std::size_t longest_label) {
-  if (longest_label == 0 || longest_label > most_beside) return Figure::width - 10;
+  if (longest_label == 0 || longest_label > max_beside) return Figure::width - 10;
   return Figure::width - 20 - text_width(longest_label);
 }
 
@@ -80,7 +80,7 @@ void Chart::band(const std::vector<double>& x, const std::vector<double>& low, c
 }
 
 void Chart::dots(const std::vector<double>& x, const std::vector<double>& y, std::size_t series) {
-  const std::size_t every = x.size() / most_dots + 1;
+  const std::size_t every = x.size() / max_dots + 1;
   std::string path;
   for (std::size_t i = 0; i < x.size(); i += every)
     if (std::isfinite(y[i])) path += fmt::format("M{:.1f} {:.1f}h0", at_x(x[i]), at_y(y[i]));
@@ -91,7 +91,7 @@ void Chart::dots(const std::vector<double>& x, const std::vector<double>& y, std
 }
 
 void Chart::strokes(const std::vector<double>& x, std::size_t series) {
-  const std::size_t every = x.size() / most_dots + 1;
+  const std::size_t every = x.size() / max_dots + 1;
   std::string path;
   for (std::size_t i = 0; i < x.size(); i += every) path += fmt::format("M{:.1f} {:.1f}v6", at_x(x[i]), top);
   body_ += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.2\"/>", path, colour(series));
@@ -135,7 +135,7 @@ constexpr double least_apart = 12;  // minimum distance between names beside lin
 
 bool Chart::names_beside() const {
   const auto count = static_cast<double>(labels_.size());
-  return longest_label_ <= most_beside && count * least_apart <= bottom - top + least_apart;
+  return longest_label_ <= max_beside && count * least_apart <= bottom - top + least_apart;
 }
 
 std::string Chart::swatch(double x, double y, const Label& label) const {

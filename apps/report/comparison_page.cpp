@@ -89,8 +89,8 @@ Figure score_over_time(const Comparison& comparison, const Ordered& ordered) {
               longest_label(comparison));
   chart.rule(0);
   const std::vector<double> x = compare::equidistant(0, 1, compare::curve_times);
-  constexpr std::size_t most_bands = 3;  // more bands would hide each other
-  for (std::size_t i = 0; i < count && count <= most_bands; ++i) chart.band(x, lows[i], highs[i], i);
+  constexpr std::size_t max_bands = 3;  // more bands would hide each other
+  for (std::size_t i = 0; i < count && count <= max_bands; ++i) chart.band(x, lows[i], highs[i], i);
   for (std::size_t i = 0; i < count; ++i) chart.line(x, means[i], i, comparison.contest.entrants[i].label);
   return chart.figure();
 }
@@ -330,9 +330,9 @@ Page comparison_page(const Comparison& comparison) {
     if (&ordered != &first) page.section(fmt::format("Levels {}", compare::name(ordered.order)), true);
     add_order(page, comparison, ordered);
   }
-  constexpr std::size_t most_unfolded = 12;
+  constexpr std::size_t max_unfolded = 12;
   for (const SpaceResult& space : first.spaces) {
-    page.section(space.name, first.spaces.size() > most_unfolded);
+    page.section(space.name, first.spaces.size() > max_unfolded);
     page.text(description(space));
     page.plots(space.name, space_figures(comparison, space));
   }

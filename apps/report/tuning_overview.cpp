@@ -92,10 +92,10 @@ std::vector<const KernelRow*> in_order(const std::vector<KernelRow>& rows, const
 /// window.
 std::vector<Figure> ratio_figures(const std::vector<KernelRow>& rows, const RatioOf& ratio, const std::string& name,
                                   const std::string& title, const char* pale_means) {
-  constexpr std::size_t most_in_one = 16, most_rows = 40;
+  constexpr std::size_t max_in_one = 16, max_rows = 40;
   const std::vector<const KernelRow*> order = in_order(rows, ratio);
   const std::size_t columns =
-      order.size() <= most_in_one ? 1 : std::max<std::size_t>(3, (order.size() + most_rows - 1) / most_rows);
+      order.size() <= max_in_one ? 1 : std::max<std::size_t>(3, (order.size() + max_rows - 1) / max_rows);
   const std::size_t each = (order.size() + columns - 1) / columns;
   double least = 1, most = 1;  // the same scale for all columns
   for (const KernelRow* row : order)
@@ -199,8 +199,8 @@ void add_overview(Page& page, const std::vector<KernelRow>& rows) {
                                   "Pale bars: our time is screened; other bars: it is confirmed."),
                     std::back_inserter(figures));
   page.plots("all kernels", std::move(figures));
-  constexpr std::size_t most_unfolded = 8;
-  page.section("All kernels as a table", rows.size() > most_unfolded);
+  constexpr std::size_t max_unfolded = 8;
+  page.section("All kernels as a table", rows.size() > max_unfolded);
   page.table(table_of(rows));
 }
 

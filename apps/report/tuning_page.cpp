@@ -80,8 +80,8 @@ std::string title(TunedStore& store) {
 
 HtmlTable runs_table(const std::vector<TunedRun>& runs) {
   HtmlTable table{{"started", "experiment", "strategy", "seed", "device", "host", "revision", "trials"}, {}, {}};
-  constexpr std::size_t most_rows = 30;
-  for (std::size_t i = runs.size() - std::min(runs.size(), most_rows); i < runs.size(); ++i)
+  constexpr std::size_t max_rows = 30;
+  for (std::size_t i = runs.size() - std::min(runs.size(), max_rows); i < runs.size(); ++i)
     table.rows.push_back({runs[i].started, runs[i].experiment, runs[i].searcher, fmt::format("{}", runs[i].seed),
                           runs[i].device, runs[i].host, runs[i].revision, fmt::format("{}", runs[i].trials)});
   return table;
@@ -230,11 +230,11 @@ constexpr const char* legend =
 }  // namespace
 
 Page tuning_page(std::vector<TunedStore>& stores) {
-  constexpr std::size_t most_unfolded = 8;  // more unfolded kernels make the page too long to find anything
+  constexpr std::size_t max_unfolded = 8;  // more unfolded kernels make the page too long to find anything
   const std::vector<Group> groups = group(stores);
   Page kernels("");
   std::vector<KernelRow> rows;
-  for (const Group& group : groups) rows.push_back(add_kernel(kernels, stores, group, groups.size() > most_unfolded));
+  for (const Group& group : groups) rows.push_back(add_kernel(kernels, stores, group, groups.size() > max_unfolded));
 
   Page page("Tuning: " + title(stores[0]) + (stores.size() == 1 ? "" : " and " + title(stores[1])));
   if (stores.size() > 1) page.key({"A: " + stores[0].file(), "B: " + stores[1].file()});

@@ -226,14 +226,14 @@ void add_importance(std::vector<Figure>& figures, const Kernels& kernels) {
 /// those that were tried most.
 void add_values(std::vector<Figure>& figures, const TunedKernel& kernel, std::size_t series,
                 const std::string& suffix) {
-  constexpr std::size_t most_knobs = 3, most_values = 8;
+  constexpr std::size_t max_knobs = 3, max_values = 8;
   std::vector<FactorRow> rows;
   std::size_t knobs = 0;
   for (const search::model::KnobEffect& effect : kernel.knobs) {
-    if (effect.share < least_share || ++knobs > most_knobs) break;
+    if (effect.share < least_share || ++knobs > max_knobs) break;
     std::vector<search::model::ValueEffect> kept = effect.values;
     std::ranges::stable_sort(kept, std::greater(), &search::model::ValueEffect::count);
-    if (kept.size() > most_values) kept.resize(most_values);
+    if (kept.size() > max_values) kept.resize(max_values);
     std::ranges::sort(kept, {}, &search::model::ValueEffect::value);
     for (const search::model::ValueEffect& value : kept)
       rows.push_back({effect.knob, fmt::format("{} ({})", deplo::print(value.value), value.count), value.factor, series,

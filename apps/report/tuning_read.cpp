@@ -78,7 +78,7 @@ std::string print_classes(Database& database, const std::string& classes) {
 /// estimates are left out; every valid time under them is `stopped`.
 void add_effects(const std::string& place, const std::map<std::string, std::vector<const ReportTrial*>>& protocols,
                  TunedKernel& kernel) {
-  constexpr std::size_t most_pairs = 3;
+  constexpr std::size_t max_pairs = 3;
   std::vector<const ReportTrial*> chosen;
   for (const auto& [protocol, trials] : protocols) {
     if (std::ranges::all_of(trials, [](const ReportTrial* t) { return t->stopped || !t->ok(); })) continue;
@@ -100,7 +100,7 @@ void add_effects(const std::string& place, const std::map<std::string, std::vect
   }
   const search::Records all = records.finish();
   kernel.knobs = search::model::knob_effects(all);
-  kernel.pairs = search::model::pair_effects(all, most_pairs);
+  kernel.pairs = search::model::pair_effects(all, max_pairs);
 }
 
 }  // namespace

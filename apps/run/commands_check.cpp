@@ -106,7 +106,7 @@ void add_file_flags(Command command, FileCheckOptions& options) {
   add_kernel_file_flags(command, options.file);
   add_configuration(command, options.configuration);
   command.option("--sample", options.sample, "N", "With --space: check N random configurations, drawn from the seed.")
-      .between(std::int64_t{1}, engine::most_count);
+      .between(std::int64_t{1}, engine::max_count);
   command.flag("--all", options.all, "With --space: check all legal configurations.");
   command.excludes("--space", {"--tile", "--cuda", "--entry", "--arg", "--grid"});
   for (const char* flag : {"--sample", "--all"}) command.needs(flag, "--space");

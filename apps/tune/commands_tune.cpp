@@ -246,11 +246,11 @@ void add_budget(Command command, TuneFlags& flags) {
   command
       .option("--time", flags.seconds, "SECONDS",
               "Search for SECONDS in total. Every kernel is measured at least once, with the heuristic's schedule.")
-      .between(0.0, engine::most_seconds);
+      .between(0.0, engine::max_seconds);
   command.option("--trials", flags.trials, "N", "Make at most N new measurements per kernel.")
-      .between(std::int64_t{1}, engine::most_count);
+      .between(std::int64_t{1}, engine::max_count);
   command.option("--patience", flags.patience, "N", "Stop a kernel after N new measurements without a new best.")
-      .between(std::int64_t{1}, engine::most_count)
+      .between(std::int64_t{1}, engine::max_count)
       .seldom();
   command
       .option("--goal", flags.goal, "RATIO",
@@ -307,7 +307,7 @@ void add_beginnings(Command command, TuneFlags& flags) {
       .option("--winners", flags.winners, "N",
               "Without a warm start, first measure N schedules that won for other kernels of this run. With 0, a "
               "kernel's result does not depend on the others [4].")
-      .between(std::int64_t{0}, engine::most_count)
+      .between(std::int64_t{0}, engine::max_count)
       .seldom();
 }
 

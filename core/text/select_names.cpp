@@ -14,7 +14,7 @@
 namespace deplo {
 namespace {
 
-constexpr std::size_t most_shown = 12;  // names in a message; a longer list does not help to find one
+constexpr std::size_t max_shown = 12;  // names in a message; a longer list does not help to find one
 
 }  // namespace
 
@@ -22,7 +22,7 @@ std::string list_names(std::vector<std::string> names) {
   if (names.empty()) return "there is none";
   std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
-  const std::size_t shown = std::min(names.size(), most_shown);
+  const std::size_t shown = std::min(names.size(), max_shown);
   std::string text = join(std::span(names).first(shown), ", ");
   if (shown < names.size()) text += fmt::format(" and {} more", names.size() - shown);
   return text;

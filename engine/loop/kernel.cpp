@@ -18,7 +18,7 @@
 namespace deplo::engine {
 namespace {
 
-constexpr double most_bytes = 64e9;  // bytes of all buffers; more than any supported device has, and far below 2^63
+constexpr double max_bytes = 64e9;  // bytes of all buffers; more than any supported device has, and far below 2^63
 
 std::filesystem::path kernel_file(std::string_view kernel, std::string_view place) {
   std::filesystem::path path(kernel);
@@ -78,8 +78,8 @@ void check_size(const ir::Program& program, std::string_view place) {
     for (const std::int64_t extent : buffer.shape) elements *= static_cast<double>(extent);
     bytes += elements * static_cast<double>(ir::bytes(buffer.dtype));
   }
-  if (bytes > most_bytes)
-    throw Error(fmt::format("{}: expected buffers of at most {:g} GB in total, found {:g} GB", place, most_bytes / 1e9,
+  if (bytes > max_bytes)
+    throw Error(fmt::format("{}: expected buffers of at most {:g} GB in total, found {:g} GB", place, max_bytes / 1e9,
                             bytes / 1e9));
 }
 

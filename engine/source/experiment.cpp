@@ -42,9 +42,9 @@ void read_search(const Config& config, Experiment& experiment) {
 
 void read_budget(const Config& config, Experiment& experiment) {
   config.only({"time", "trials", "patience", "goal"});
-  experiment.seconds = config.number_or("time", experiment.seconds, 0, most_seconds);
-  experiment.trials = config.integer_or("trials", experiment.trials, 1, most_count);
-  experiment.patience = config.integer_or("patience", experiment.patience, 1, most_count);
+  experiment.seconds = config.number_or("time", experiment.seconds, 0, max_seconds);
+  experiment.trials = config.integer_or("trials", experiment.trials, 1, max_count);
+  experiment.patience = config.integer_or("patience", experiment.patience, 1, max_count);
   experiment.goal = config.number_or("goal", experiment.goal, 1, largest_goal);
 }
 

@@ -23,9 +23,9 @@
 namespace deplo::engine {
 
 // Upper bounds on values in YAML and flags.
-inline constexpr std::int64_t most_extent = std::int64_t{1} << 31;
-inline constexpr std::int64_t most_count = 1'000'000'000;
-inline constexpr double most_seconds = 30 * 86400.0;
+inline constexpr std::int64_t max_extent = std::int64_t{1} << 31;
+inline constexpr std::int64_t max_count = 1'000'000'000;
+inline constexpr double max_seconds = 30 * 86400.0;
 inline constexpr double largest_goal = 100;  // of a search's goal, which is a ratio of times
 
 class OpaqueKernel;

@@ -20,7 +20,7 @@ namespace {
 
 ir::Symbols read_symbols(const Config& config) {
   ir::Symbols symbols;
-  for (const auto& [name, value] : config.entries()) symbols[name] = value.integer(1, most_extent);
+  for (const auto& [name, value] : config.entries()) symbols[name] = value.integer(1, max_extent);
   return symbols;
 }
 
@@ -82,8 +82,8 @@ void read_graph(const Config& config, const std::filesystem::path& folder, Entry
   } else {
     check_keys(config, {"model", "layer", "seq"}, SourceKind::model);
     const std::string model = config.at("model").text();
-    const ModelBlock block{resolve(model, ".yaml", folder), config.integer_or("layer", 0, 0, most_extent),
-                           config.at("seq").integer(1, most_extent)};
+    const ModelBlock block{resolve(model, ".yaml", folder), config.integer_or("layer", 0, 0, max_extent),
+                           config.at("seq").integer(1, max_extent)};
     const std::string stem = model.ends_with(".yaml") ? std::filesystem::path(model).stem().string() : model;
     entry.source.from = block;
     entry.name = config.text_or("name", fmt::format("{}.layer{}.s{}", stem, block.layer, block.seq));

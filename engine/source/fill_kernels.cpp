@@ -145,11 +145,11 @@ class Filler {
     return ir::draw(fill == seen_.end() ? usual : fill->second, buffer.dtype, rng);
   }
 
-  /// Returns the distributions of a kernel's outputs, by evaluating sample points until `most_executions` is reached.
+  /// Returns the distributions of a kernel's outputs, by evaluating sample points until `max_executions` is reached.
   /// Returns none if a single point exceeds this limit.
   Fills observe(const ir::Program& kernel) const {
     // This takes the interpreter about a second. For a matmul of up to 150,000 terms, all sample points are evaluated.
-    constexpr double most_executions = 2e7;
+    constexpr double max_executions = 2e7;
     std::vector<std::int64_t> extents;
     const auto axes = ir::free_axes(kernel);
     for (const auto& [name, extent] : axes) extents.push_back(extent);
@@ -159,7 +159,7 @@ class Filler {
     double executions = 0;
     for (const auto& point : measure::sample_points(extents, 0)) {
       executions += executions_per_point;
-      if (executions > most_executions) break;
+      if (executions > max_executions) break;
       std::map<std::string, std::int64_t, std::less<>> at;
       for (std::size_t i = 0; i < axes.size(); ++i) at[axes[i].first] = point[i];
       const auto read = [this](const ir::Buffer& buffer, std::int64_t offset) { return element(buffer, offset); };

@@ -35,8 +35,8 @@ Value parse_key_parts(std::string_view text, std::string_view place) {
   std::int64_t parts = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, parts);
-  if (error == std::errc() && stop == end && parts >= 1 && parts <= most_extent) return parts;
-  throw Error(fmt::format("{}: expected auto or a number between 1 and {}, found '{}'", place, most_extent, text));
+  if (error == std::errc() && stop == end && parts >= 1 && parts <= max_extent) return parts;
+  throw Error(fmt::format("{}: expected auto or a number between 1 and {}, found '{}'", place, max_extent, text));
 }
 
 /// Returns the value that was set for a decision, even if it is "auto"; nullptr if none was set.

@@ -34,8 +34,7 @@ std::vector<std::string_view> split_at(std::string_view text, char separator) {
 std::optional<std::int64_t> read_size(std::string_view text) {
   std::int64_t value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || stop != text.data() + text.size() || value < 1 || value > most_extent)
-    return std::nullopt;
+  if (error != std::errc() || stop != text.data() + text.size() || value < 1 || value > max_extent) return std::nullopt;
   return value;
 }
 
@@ -64,7 +63,7 @@ class SizeReader {
   std::int64_t size(std::string_view text, std::string_view whole) const {
     if (const auto found = read_size(text)) return *found;
     throw Error(
-        fmt::format("{}: expected {} from 1 to {} for {}, found '{}'", place_, size_forms, most_extent, name_, whole));
+        fmt::format("{}: expected {} from 1 to {} for {}, found '{}'", place_, size_forms, max_extent, name_, whole));
   }
 
   void add_range(std::string_view part, std::size_t dots, std::set<std::int64_t>& sizes) const {

@@ -30,7 +30,7 @@ Shard parse_shard(const std::string& text) {
   if (number.ec == std::errc() && number.ptr != end && *number.ptr == '/') {
     const auto count = std::from_chars(number.ptr + 1, end, shard.count);
     const bool whole = count.ec == std::errc() && count.ptr == end;
-    if (whole && shard.number >= 1 && shard.number <= shard.count && shard.count <= most_count) return shard;
+    if (whole && shard.number >= 1 && shard.number <= shard.count && shard.count <= max_count) return shard;
   }
   throw Error(fmt::format("--shard: expected I/N with 1 <= I <= N, such as 2/4, found '{}'", text));
 }

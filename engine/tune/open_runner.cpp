@@ -16,7 +16,7 @@
 namespace deplo::engine {
 namespace {
 
-constexpr std::size_t most_builders_on_cpu = 16;  // each builder holds LLVM and 260 MB of memory
+constexpr std::size_t max_builders_on_cpu = 16;  // each builder holds LLVM and 260 MB of memory
 
 /// Returns the command line of `deplo worker` (commands_worker.cpp).
 measure::worker::WorkerCommand worker(const std::string& role, const std::string& what) {
@@ -41,7 +41,7 @@ std::unique_ptr<measure::worker::Runner> open_runner(const std::string& device, 
     runner->build_ahead(
         std::make_unique<BuildPool>(BuildPool::default_workers(), worker("--build-for", runner->info().architecture)));
   else if (measure::is_pocl(runner->info()))
-    runner->build_ahead(std::make_unique<BuildPool>(std::min(BuildPool::default_workers() + 1, most_builders_on_cpu),
+    runner->build_ahead(std::make_unique<BuildPool>(std::min(BuildPool::default_workers() + 1, max_builders_on_cpu),
                                                     worker("--build-on", device),
                                                     measure::worker::Deadlines::of(runner->info())));
   return runner;

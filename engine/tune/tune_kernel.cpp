@@ -28,11 +28,11 @@
 namespace deplo::engine {
 namespace {
 
-constexpr std::size_t most_sources = 4;   // a model of each source is made
+constexpr std::size_t max_sources = 4;    // a model of each source is made
 constexpr std::size_t first_of_each = 4;  // the fastest of each source; at most 16 trials before the strategy's own
 // each further schedule costs 2 ms; docs/model.md says what this number is worth
 constexpr std::size_t learned_schedules = 64;
-constexpr std::size_t most_to_learn_from = 128;  // trials of each other kernel; 2 ms each
+constexpr std::size_t max_to_learn_from = 128;  // trials of each other kernel; 2 ms each
 
 /// Tunes one kernel. The methods are the stages of tuning and their starting points. All of them add to one row of
 /// results, and to the trials that the next stage starts from.
@@ -172,7 +172,7 @@ class KernelTuner {
   // times on this kernel. A strategy with a model also learns from all of their trials. Returns true, or the result of
   // warm_up_by_others() if the store has no such trials.
   bool warm_up(search::Searcher& searcher, std::vector<search::Candidate>& first) {
-    const std::vector<WarmSource> known = warm_sources(session_.warm_start, loop_text_, most_sources);
+    const std::vector<WarmSource> known = warm_sources(session_.warm_start, loop_text_, max_sources);
     if (known.empty()) return warm_up_by_others(searcher);
     std::vector<search::SourceTask> sources;
     for (const WarmSource& source : known) sources.push_back(source.trials);
@@ -198,7 +198,7 @@ class KernelTuner {
 
   search::SourceTask ask_others() {
     if (!session_.learned_from)
-      session_.learned_from = label_store(session_.warm_start, least_to_learn_from, most_to_learn_from);
+      session_.learned_from = label_store(session_.warm_start, least_to_learn_from, max_to_learn_from);
     if (session_.learned_from->empty()) return {};
     return ask(learned_prior(*session_.learned_from, experiment_.options.seed), learned_schedules);
   }

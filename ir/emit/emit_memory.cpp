@@ -18,7 +18,7 @@ namespace {
 // CUDA: returns the maximum number of elements of `bytes` bytes in one access of a thread. An access has at most 16
 // bytes (CUDA C++ Programming Guide, "Device Memory Accesses"), and at most 4 one-byte elements, because CUDA has no
 // longer vectors of bytes.
-std::int64_t most_elements(std::int64_t bytes) { return bytes == 1 ? 4 : 16 / bytes; }
+std::int64_t max_elements(std::int64_t bytes) { return bytes == 1 ? 4 : 16 / bytes; }
 
 // True if the lanes of a load from a padded tensor are contiguous wherever they do not meet its edge.
 bool lie_together(const KernelText& k, const Load& s) {
@@ -207,7 +207,7 @@ void emit(KernelText& k, const Load& s) {
   const bool converts = is_float16(stored) && !is_float16(s.type.dtype);
   if (k.spell.vectors)
     return k.print("const {} {} = {};", type_name(s.type, k.spell.dialect), s.dst, native_load(k, s, converts));
-  const int n = s.type.lanes, each = static_cast<int>(std::min(std::int64_t{n}, most_elements(bytes(stored))));
+  const int n = s.type.lanes, each = static_cast<int>(std::min(std::int64_t{n}, max_elements(bytes(stored))));
   if (n > 1 && !is_float16(s.type.dtype)) {
     for (int lane = 0; lane < n; lane += each) load_lanes(k, s, lane, each);
     return;
@@ -226,7 +226,7 @@ void emit(KernelText& k, const Write& s) {
   const bool converts = is_float16(stored) && !is_float16(k.names.type_of(s.value, DType::f32).dtype);
   if (k.spell.vectors) return native_write(k, s, converts);
   CHECK(!writes_apart(s));  // only CPUs have such writes
-  const int n = s.lanes, each = static_cast<int>(std::min(std::int64_t{n}, most_elements(bytes(stored))));
+  const int n = s.lanes, each = static_cast<int>(std::min(std::int64_t{n}, max_elements(bytes(stored))));
   if (n == 1) {
     std::string value = k.names.argument(s.value, value_type(stored), -1);
     if (converts) k.functions.float16.emplace(stored, 1), value = fmt::format("{}_bits({})", name(stored), value);

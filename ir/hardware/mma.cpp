@@ -12,14 +12,14 @@ namespace deplo::ir::mma {
 namespace {
 
 // PTX ISA, "wgmma.mma_async": 8 to 256 columns.
-constexpr std::int64_t most_columns = 256;
+constexpr std::int64_t max_columns = 256;
 
 // PTX ISA, "Matrix shape". Faster atoms come first: those of a warpgroup, from the widest down, and then for each
 // operand type the deeper atom before the others.
 const std::vector<Atom>& all() {
   static const std::vector<Atom> atoms = [] {
     std::vector<Atom> result;
-    for (std::int64_t n = most_columns; n > 0; n -= warp_columns)
+    for (std::int64_t n = max_columns; n > 0; n -= warp_columns)
       result.push_back({fmt::format("m64n{}k16", n), 64, n, 16, Operands::float16, gpu::warps_of_group});
     result.push_back({"m16n8k16", 16, 8, 16, Operands::float16});
     result.push_back({"m16n8k8", 16, 8, 8, Operands::float16});

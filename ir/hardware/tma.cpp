@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t max_rank = 5;                         // cuTensorMapEncodeTiled
 constexpr std::int64_t max_stride = std::int64_t{1} << 40;  // bytes; cuTensorMapEncodeTiled
-constexpr std::int64_t max_extent = INT32_MAX;              // coordinates are s32 (PTX ISA, "cp.async.bulk.tensor")
+constexpr std::int64_t max_dimension = INT32_MAX;           // coordinates are s32 (PTX ISA, "cp.async.bulk.tensor")
 
 std::string stride_fault(const Buffer& source) {
   if (source.strides.back() != 1) return fmt::format("the last dimension of `{}` has no stride of 1", source.name);
@@ -29,14 +29,13 @@ std::string fault(const TmaDescriptor& d, const Buffer& source) {
   if (rank == 0 || rank > max_rank)
     return fmt::format("`{}` has {} dimensions, not 1 to {}", source.name, rank, max_rank);
   for (std::size_t i = 0; i < rank; ++i)
-    if (source.shape[i] > max_extent)
+    if (source.shape[i] > max_dimension)
       return fmt::format("dimension {} of `{}` has {} elements, more than {}", i, source.name, source.shape[i],
-                         max_extent);
+                         max_dimension);
   if (d.box.size() != rank)
     return fmt::format("`{}` has {} dimensions, found {} in the box", source.name, rank, d.box.size());
   for (const std::int64_t extent : d.box)
-    if (extent < 1 || extent > most_extent)
-      return fmt::format("a box of {} elements, not 1 to {}", extent, most_extent);
+    if (extent < 1 || extent > max_extent) return fmt::format("a box of {} elements, not 1 to {}", extent, max_extent);
   const std::int64_t inner = d.box.back() * bytes(source.dtype);
   if (inner % granule != 0) return fmt::format("rows of {} bytes in the box, not a multiple of {}", inner, granule);
   if (d.swizzle != 0 && !is_pattern(d.swizzle))

@@ -8,9 +8,9 @@
 
 namespace deplo::ir::tma {
 
-// CUDA driver API, cuTensorMapEncodeTiled. `most_extent`: largest extent of a box, in elements. `granule`: the rows of
+// CUDA driver API, cuTensorMapEncodeTiled. `max_extent`: largest extent of a box, in elements. `granule`: the rows of
 // a box and the source's strides are multiples of this many bytes.
-inline constexpr std::int64_t most_extent = 256, granule = 16;
+inline constexpr std::int64_t max_extent = 256, granule = 16;
 // CUDA C++ Programming Guide, "Tensor Memory Access". `alignment`: of a box in shared memory, in bytes. `pattern_rows`:
 // a swizzle pattern repeats after this many rows, to which a swizzled box is aligned.
 inline constexpr std::int64_t alignment = 128, pattern_rows = 8;

@@ -49,7 +49,7 @@ Compiler::Compiler(Machine& m, const Program& p, const FreeValues* values, const
     note(stmt.as<Assign>());
     note(stmt.as<Accum>());
   });
-  if (limits.blocks > 0) machine.most_blocks = limits.blocks;
+  if (limits.blocks > 0) machine.max_blocks = limits.blocks;
   machine.clusters = limits.clusters;
   machine.seed = limits.seed;
   machine.global.once = program.level == Level::loop;

@@ -9,6 +9,6 @@ namespace deplo::ir {
 double executions(const Body&);
 /// Programs with more executions than this are interpreted only in part. The interpreter takes 2 to 3 seconds for this
 /// number.
-inline constexpr double most_executions = 1e8;
+inline constexpr double max_executions = 1e8;
 
 }  // namespace deplo::ir

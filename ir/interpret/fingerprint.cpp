@@ -101,13 +101,13 @@ enum class Part { all, corners };
 /// Executes the schedule on these inputs. Returns why it cannot be executed, or "" if it was.
 std::string execute(const Program& loop, const Program& schedule, LazyInputs inputs, Memory& memory, Part& part) {
   if (std::string why = order_dependence(schedule); !why.empty()) return why;
-  part = executions(loop.body) <= most_executions ? Part::all : Part::corners;
+  part = executions(loop.body) <= max_executions ? Part::all : Part::corners;
   Limits limits;
   if (part == Part::corners) {
     const std::int64_t blocks = count_of(schedule.body, Bind::block);
     limits.clusters = {0};
     if (blocks > 1) limits.clusters.push_back(blocks - 1);
-    if (2 * executions(schedule.body) / static_cast<double>(blocks) > most_executions)
+    if (2 * executions(schedule.body) / static_cast<double>(blocks) > max_executions)
       return "its blocks take too long to execute";
   }
   try {

@@ -11,7 +11,7 @@ namespace {
 
 // 256 lanes of a value are 2 KiB, so that the values of a statement stay in the L1 cache. With fewer than 4 lanes, the
 // calls per statement cost as much as the work of the lanes.
-constexpr std::int64_t few_lanes = 4, most_lanes = 256;
+constexpr std::int64_t few_lanes = 4, max_lanes = 256;
 
 /// Returns the free loops that enclose all other statements, outermost first.
 std::vector<const Loop*> outer_loops(const Program& program) {
@@ -60,7 +60,7 @@ std::optional<Program> in_lanes(const Program& loop) {
   std::int64_t lanes = 1;
   for (auto outer = loops.rbegin(); outer != loops.rend(); ++outer) {
     const auto& [name, extent, bind] = (*outer)->axis;
-    const std::int64_t together = largest_divisor(extent, most_lanes / lanes);
+    const std::int64_t together = largest_divisor(extent, max_lanes / lanes);
     lanes *= together;
     if (together == extent) {
       threads.push_back({name, extent, Bind::thread});

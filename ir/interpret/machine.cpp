@@ -27,7 +27,7 @@ void Machine::run() {
                     BlockState{lanes.variables, lanes.values, shared, copies, products, producer, locals});
   for (const std::int64_t number : clusters) first_ = number * cluster, run_cluster();
   if (!clusters.empty()) return;
-  for (first_ = 0; first_ < std::min(blocks, most_blocks); first_ += cluster) run_cluster();
+  for (first_ = 0; first_ < std::min(blocks, max_blocks); first_ += cluster) run_cluster();
 }
 
 void Machine::run_cluster() {

@@ -78,7 +78,7 @@ struct Machine {
   std::vector<std::pair<int, std::int64_t>> block_axes;  // variable and extent of each axis; cluster axes last
   int cluster = 1;                                       // number of blocks in a cluster
   bool blocks_wait = false;                              // blocks may wait for each other, so all of them take turns
-  std::int64_t most_blocks = INT64_MAX;                  // upper bound on the number of blocks that run
+  std::int64_t max_blocks = INT64_MAX;                   // upper bound on the number of blocks that run
   std::vector<std::int64_t> clusters;                    // if not empty: only these clusters run, by number
   Code code;
   std::vector<std::int64_t> index, offset;  // scratch, one per lane

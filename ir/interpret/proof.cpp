@@ -23,9 +23,9 @@ namespace {
 using Kind = ProofVerdict::Kind;
 
 // Limits on the number of statements executed, over all lanes. The machine executes about 30 million per second.
-constexpr double most_in_part = 3e7;  // for a set of blocks that represents all blocks
-constexpr double most_at_points = 2e7;
-constexpr std::size_t most_points = 64;  // number of elements compared per output
+constexpr double max_in_part = 3e7;  // for a set of blocks that represents all blocks
+constexpr double max_at_points = 2e7;
+constexpr std::size_t max_points = 64;  // number of elements compared per output
 
 /// Returns the number of statements executed for one value of each free axis.
 double executions_at_point(const Body& body) {
@@ -168,7 +168,7 @@ Proof::Proof(const Program& meaning, Inputs inputs, std::uint64_t seed, const Op
     };
     number += static_cast<std::uint64_t>(span(buffer));
   }
-  if (executions(meaning.body) > most_executions) return;
+  if (executions(meaning.body) > max_executions) return;
   LazyInputs lazy = lazy_inputs();
   expected_ = outputs(meaning, lazy, {});
 }
@@ -226,7 +226,7 @@ std::string Proof::difference(Memory memory) const {
 
 ProofVerdict Proof::verdict(const Program& schedule, const Limits& limits) const {
   try {
-    if (!expected_ || executions(schedule.body) > most_executions) return verdict_in_part(schedule, limits);
+    if (!expected_ || executions(schedule.body) > max_executions) return verdict_in_part(schedule, limits);
     std::string wrong = difference(schedule, limits);
     if (!wrong.empty()) return {Kind::refuted, std::move(wrong)};
     return {Kind::proved, ignored(meaning_, schedule)};
@@ -239,11 +239,11 @@ ProofVerdict Proof::verdict_in_part(const Program& schedule, Limits limits) cons
   const bool adds = adds_together(schedule);
   const std::int64_t cluster = count_of(schedule.body, Bind::cluster), blocks = count_of(schedule.body, Bind::block);
   const double each = executions(schedule.body) / static_cast<double>(blocks);
-  if (each > 2 * most_executions) return {Kind::open, "one of its blocks takes too long"};
-  const std::int64_t count = each > most_executions ? 1 : static_cast<std::int64_t>(std::max(2.0, most_in_part / each));
+  if (each > 2 * max_executions) return {Kind::open, "one of its blocks takes too long"};
+  const std::int64_t count = each > max_executions ? 1 : static_cast<std::int64_t>(std::max(2.0, max_in_part / each));
   limits.clusters = some_clusters(blocks, count, seed_);
   if (adds) limits.clusters = with_their_partners(schedule, limits.clusters);
-  if (each * static_cast<double>(limits.clusters.size()) > 2 * most_executions)
+  if (each * static_cast<double>(limits.clusters.size()) > 2 * max_executions)
     return {Kind::open, "blocks that add to the same elements take too long"};
   std::size_t compared = 0;
   LazyInputs inputs = lazy_inputs();
@@ -271,12 +271,12 @@ std::optional<std::string> Proof::compare_some(const Memory& found, LazyInputs& 
     for (std::size_t i = 0; i < elements.size(); ++i)
       if (!std::isnan(elements[i]) && !(adds && elements[i] == 0)) written.push_back(i);
     const double axes = static_cast<double>(free_axes(meaning_).size()) + 1;
-    const auto points = static_cast<std::size_t>(std::clamp(most_at_points / each - axes, 0.0, 1e9));
+    const auto points = static_cast<std::size_t>(std::clamp(max_at_points / each - axes, 0.0, 1e9));
     if (points == 0) return std::nullopt;
     const ElementFinder finder(meaning_, name, evaluate);
     Rng rng(seed_);
     if (written.empty()) continue;
-    for (std::size_t i = 0; i < std::min({points, most_points, written.size()}); ++i) {
+    for (std::size_t i = 0; i < std::min({points, max_points, written.size()}); ++i) {
       const std::size_t element = i == 0   ? written.front()
                                   : i == 1 ? written.back()
                                            : written[rng.below(written.size())];

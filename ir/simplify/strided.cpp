@@ -9,7 +9,7 @@ namespace deplo::ir {
 namespace {
 
 std::optional<Strided> make(std::int64_t low, std::int64_t high, std::int64_t step) {
-  if (low < -most_index || high > most_index) return {};
+  if (low < -max_index || high > max_index) return {};
   return Strided{low, high, low == high ? 0 : step};
 }
 

@@ -17,9 +17,9 @@ struct Strided {
 };
 
 /// Bounds beyond this count as overflow.
-inline constexpr std::int64_t most_index = std::int64_t{1} << 60;
+inline constexpr std::int64_t max_index = std::int64_t{1} << 60;
 
-/// The values of `l op r`. nullopt if they exceed ±most_index, if the divisor is not a positive constant, or if an
+/// The values of `l op r`. nullopt if they exceed ±max_index, if the divisor is not a positive constant, or if an
 /// operand of bxor may be negative.
 std::optional<Strided> combine(ExprOp, const Strided& l, const Strided& r);
 /// The values of `s` in low..high; nullopt if there are none.

@@ -15,8 +15,8 @@
 namespace deplo::ir::tensor {
 namespace {
 
-constexpr std::int64_t most_elements = std::int64_t{1} << 27;  // 1 GiB of doubles
-constexpr std::size_t gather_slots = 32;                       // slot of g<a> is gather_slots + a
+constexpr std::int64_t max_elements = std::int64_t{1} << 27;  // 1 GiB of doubles
+constexpr std::size_t gather_slots = 32;                      // slot of g<a> is gather_slots + a
 
 // An index expression in postfix order over numbered slots, so that evaluation looks up no names and follows no
 // pointers.
@@ -95,8 +95,8 @@ class Evaluator {
     values_.resize(graph_.nodes.size());
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Node& n = graph_.nodes[i];
-      if (element_count(n.type.shape) > most_elements)
-        throw Error(fmt::format("{}: expected at most {} elements, found {}", n.name, most_elements, print(n.type)));
+      if (element_count(n.type.shape) > max_elements)
+        throw Error(fmt::format("{}: expected at most {} elements, found {}", n.name, max_elements, print(n.type)));
       values_[i] = match(n.op, [&](const auto& op) { return compute(n, op, i); });
       for (const int a : n.args)
         if (--uses_[static_cast<std::size_t>(a)] == 0) Values().swap(values_[static_cast<std::size_t>(a)]);

@@ -13,7 +13,7 @@ namespace deplo::ir {
 namespace {
 
 using text::Lexer;
-using text::most_extent;
+using text::max_extent;
 using text::Terms;
 using text::Token;
 
@@ -119,12 +119,12 @@ Fill fill(Terms& in, DType dtype) {
 void strides(Terms& in, Buffer& b) {
   in.expect("=");
   in.expect("(");
-  std::int64_t room = most_extent - 1;  // largest offset that remains for the last element
+  std::int64_t room = max_extent - 1;  // largest offset that remains for the last element
   std::size_t dim = 0;
   in.separated(")", [&] {
     if (dim == b.shape.size()) in.fail(fmt::format("{} strides", b.shape.size()));
     const std::int64_t steps = b.shape[dim] - 1;
-    b.strides[dim] = in.integer("a stride", 0, steps == 0 ? most_extent : room / steps);
+    b.strides[dim] = in.integer("a stride", 0, steps == 0 ? max_extent : room / steps);
     room -= b.strides[dim++] * steps;
   });
   if (dim != b.shape.size()) in.fail(fmt::format("{} strides before this", b.shape.size()));

@@ -68,14 +68,14 @@ Stmt local(Terms& in) {
   Local s;
   s.array = in.new_name("an array");
   in.expect("[");
-  s.count = in.integer("a number of elements", 1, most_extent);
+  s.count = in.integer("a number of elements", 1, max_extent);
   in.expect({"]", "("});
   s.dtype = in.any_dtype();
   in.expect(")");
   if (!in.peek().is("shared") && !in.peek().is("scratch")) return s;
   s.space = in.take_if("shared") ? Space::shared : (in.expect("scratch"), Space::scratch);
   in.expect("=");
-  s.offset = in.integer("a number of bytes", 0, most_extent);
+  s.offset = in.integer("a number of bytes", 0, max_extent);
   return s;
 }
 

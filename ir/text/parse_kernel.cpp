@@ -37,7 +37,7 @@ Stmt tree_halve(Terms& in) {
   in.expect(",");
   t.op = in.op_field();
   in.expect({",", "length", "="});
-  t.length = in.integer("a length", 1, most_extent);
+  t.length = in.integer("a length", 1, max_extent);
   in.expect({",", "tid", "="});
   t.tid = in.expression();
   in.expect(")");
@@ -240,7 +240,7 @@ Stmt mbarrier_arrive_expect_tx(Terms& in) {
   in.expect("(");
   in.slot(s.barrier, s.slot);
   in.expect(",");
-  s.bytes = in.field("bytes", 0, most_extent);
+  s.bytes = in.field("bytes", 0, max_extent);
   in.expect(")");
   return s;
 }

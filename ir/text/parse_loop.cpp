@@ -34,7 +34,7 @@ Stmt for_loop(Terms& in) {
   in.expect("..");
   const bool bounded = in.take_if("min");
   if (bounded) in.expect("(");
-  loop.axis.extent = in.integer("an extent", 1, most_extent);
+  loop.axis.extent = in.integer("an extent", 1, max_extent);
   if (bounded) {
     in.expect(",");
     loop.end = in.expression();
@@ -50,9 +50,9 @@ Stmt strided_loop(Terms& in) {
   in.expect("=");
   loop.start = in.expression();
   in.expect({";", "<"});
-  loop.axis.extent = in.integer("an extent", 1, most_extent);
+  loop.axis.extent = in.integer("an extent", 1, max_extent);
   in.expect({";", "+="});
-  loop.step = in.integer("a step", 1, most_extent);
+  loop.step = in.integer("a step", 1, max_extent);
   in.expect(")");
   return marked(in, std::move(loop));
 }

@@ -67,7 +67,7 @@ Stmt combine(Terms& in) {
 }
 
 void stage_options(Terms& in, Stage& s) {
-  s.panel = in.option("panel", 0, most_extent);
+  s.panel = in.option("panel", 0, max_extent);
   s.pad = in.option("pad", 0, 1 << 16);
   s.swizzle = static_cast<int>(in.option("swizzle", 0, 128));
   s.lanes = static_cast<int>(in.option("lanes", 0, 16));

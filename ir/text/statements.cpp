@@ -9,7 +9,7 @@
 namespace deplo::ir::text {
 namespace {
 
-constexpr std::size_t most_depth = 64;  // bounds the recursion, so that the stack cannot overflow
+constexpr std::size_t max_depth = 64;  // bounds the recursion, so that the stack cannot overflow
 
 Stmt statement(Terms& in) {
   const Keyword* keyword = find_keyword(in.peek().text);
@@ -40,7 +40,7 @@ Body body(Terms& in, std::size_t depth) {
 
 Body nested(Terms& in) {
   const std::size_t depth = in.indent() / 2;
-  if (depth >= most_depth) in.fail(fmt::format("at most {} levels", most_depth));
+  if (depth >= max_depth) in.fail(fmt::format("at most {} levels", max_depth));
   in.next_line();
   return body(in, depth + 1);
 }

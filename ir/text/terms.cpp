@@ -11,7 +11,7 @@
 namespace deplo::ir::text {
 namespace {
 
-constexpr int most_nodes = 256;  // per expression; bounds the recursion, so that the stack cannot overflow
+constexpr int max_nodes = 256;  // per expression; bounds the recursion, so that the stack cannot overflow
 
 struct Infix {
   ExprOp op;
@@ -67,7 +67,7 @@ std::int64_t Terms::integer(std::string_view what, std::int64_t low, std::int64_
 }
 
 std::int64_t Terms::extent(std::int64_t& product) {
-  const std::int64_t v = integer("an extent", 1, most_extent / product);
+  const std::int64_t v = integer("an extent", 1, max_extent / product);
   product *= v;
   return v;
 }
@@ -202,7 +202,7 @@ class Terms::Expressions {
 
  private:
   Expr primary() {
-    if (++nodes_ > most_nodes) in_.fail(fmt::format("at most {} terms and parentheses in an expression", most_nodes));
+    if (++nodes_ > max_nodes) in_.fail(fmt::format("at most {} terms and parentheses in an expression", max_nodes));
     if (in_.take_if("(")) {
       Expr inner = binary(1);
       in_.expect(")");

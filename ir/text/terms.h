@@ -12,7 +12,7 @@
 namespace deplo::ir::text {
 
 /// Largest number of elements of a shape. This limit keeps all products of extents within 64 bits.
-inline constexpr std::int64_t most_extent = std::int64_t{1} << 40;
+inline constexpr std::int64_t max_extent = std::int64_t{1} << 40;
 
 /// Reads the tokens of a text as terms, with one method for each kind of term. Each call reads one term, or fails with
 /// a message about what was expected.
@@ -24,7 +24,7 @@ class Terms : public Lexer {
   void bind(std::string symbol, std::int64_t value) { symbols_.emplace_back(std::move(symbol), value); }
 
   std::int64_t integer(std::string_view what, std::int64_t low, std::int64_t high);
-  std::int64_t extent(std::int64_t& product);   // multiplies `product` by the extent; the result is at most most_extent
+  std::int64_t extent(std::int64_t& product);   // multiplies `product` by the extent; the result is at most max_extent
   std::string name(std::string_view what);      // the name of something defined before
   std::string new_name(std::string_view what);  // a name that is defined here
   Op op();

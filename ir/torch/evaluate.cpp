@@ -24,7 +24,7 @@ constexpr std::array calculating =
 
 void require_exact(const Node& node, const Values& values) {
   for (const double value : values)
-    if (std::abs(value) > most_exact_integer && value != -0x1p63)  // a real number out of range becomes -2^63
+    if (std::abs(value) > max_exact_integer && value != -0x1p63)  // a real number out of range becomes -2^63
       throw Error(fmt::format(
           "{} ({}): expected 64-bit integers from -2^53 to 2^53, the range in which references are exact, found {:.0f}",
           node.name, node.op, value));

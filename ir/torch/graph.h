@@ -58,7 +58,7 @@ std::string print(const Graph&);
 class Builder {
  public:
   /// Adds an input. `name` becomes an identifier that is unique in the graph ("x", "x_1"). Throws Error if an extent is
-  /// below 0, or if there are more than most_dimensions dimensions or more than most_elements elements.
+  /// below 0, or if there are more than max_dimensions dimensions or more than max_elements elements.
   Id input(std::string_view name, TensorType, ValueSource = {});
   Id parameter(std::string_view name, TensorType, ValueSource = {});
   /// Adds a Python number: i64 or boolean if the literal is one, otherwise f32. The number does not widen the type of a
@@ -84,7 +84,7 @@ class Builder {
   std::map<std::string, int, std::less<>> names_;  // name → the last number appended to it
 };
 
-inline constexpr std::int64_t most_elements = std::int64_t{1} << 40;  // products of extents stay far below 2^63
-inline constexpr std::size_t most_dimensions = 8;
+inline constexpr std::int64_t max_elements = std::int64_t{1} << 40;  // products of extents stay far below 2^63
+inline constexpr std::size_t max_dimensions = 8;
 
 }  // namespace deplo::ir::torch

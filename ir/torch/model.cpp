@@ -14,7 +14,7 @@
 namespace deplo::ir::torch {
 namespace {
 
-constexpr std::int64_t most_extent = 1 << 20;  // limit of dimensions and sequence lengths, far beyond any model
+constexpr std::int64_t max_extent = 1 << 20;  // limit of dimensions and sequence lengths, far beyond any model
 using List = std::vector<std::int64_t>;
 
 std::filesystem::path model_file(const std::string& name) {
@@ -130,7 +130,7 @@ Model load_model(const std::string& name) {
   const Config config = Config::load(file);
   config.only({"source", "hidden", "ffn", "heads", "kv_heads", "head_dim", "layers", "rope_theta", "norm_eps",
                "qkv_bias", "qk_norm", "dtype"});
-  const auto extent = [&](std::string_view key) { return config.at(key).integer(1, most_extent); };
+  const auto extent = [&](std::string_view key) { return config.at(key).integer(1, max_extent); };
   Model model;
   model.name = file.stem().string();
   config.at("source").text();
@@ -154,8 +154,8 @@ Model load_model(const std::string& name) {
 Graph build_block(const Model& model, std::int64_t layer, std::int64_t seq) {
   if (layer < 0 || layer >= model.layers)
     throw Error(fmt::format("{}: expected a layer from 0 to {}, found {}", model.name, model.layers - 1, layer));
-  if (seq < 1 || seq > most_extent)
-    throw Error(fmt::format("{}: expected a sequence of 1 to {} tokens, found {}", model.name, most_extent, seq));
+  if (seq < 1 || seq > max_extent)
+    throw Error(fmt::format("{}: expected a sequence of 1 to {} tokens, found {}", model.name, max_extent, seq));
   return Block(model, seq).build();
 }
 

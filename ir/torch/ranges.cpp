@@ -109,7 +109,7 @@ class Fitter {
     for (std::size_t i = 0; i < node.args.size(); ++i) {
       const Node& one = arg(node, i);
       real |= is_float(one.type.dtype);
-      if (one.kind == Node::Kind::scalar && one.wide && std::abs(one.value) >= most_exact_integer) beyond = &one;
+      if (one.kind == Node::Kind::scalar && one.wide && std::abs(one.value) >= max_exact_integer) beyond = &one;
     }
     if (beyond != nullptr && !real)
       throw Error(fmt::format("{}: expected integers below 2^53, found {:.0f}", node.op, beyond->value));

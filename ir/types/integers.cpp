@@ -56,7 +56,7 @@ double wrapped_i32(Wide value) {
 }
 
 void require_exact(double value) {
-  if (std::abs(value) > most_exact_integer && value != -0x1p63)  // to_integer() returns -2^63 for reals out of range
+  if (std::abs(value) > max_exact_integer && value != -0x1p63)  // to_integer() returns -2^63 for reals out of range
     throw Error(fmt::format(
         "expected 64-bit integers from -2^53 to 2^53, the range in which references are exact, found {:.0f}", value));
 }

@@ -8,13 +8,13 @@
 namespace deplo::ir {
 
 /// A double holds every integer up to this one. References compute in double, and refuse to calculate beyond it.
-inline constexpr double most_exact_integer = 0x1p53;
+inline constexpr double max_exact_integer = 0x1p53;
 
 /// Converts a value to i32 or i64. Integers wrap modulo 2^32 in i32. Real numbers lose their fraction. A NaN, or a
 /// number that the type cannot hold, becomes the least number of the type, as on x86 (PyTorch leaves this undefined).
 double to_integer(double value, DType from, DType to);
 /// Applies the operation to integers. i32 wraps modulo 2^32. Throws Error if an i64 argument or result of a calculation
-/// is beyond most_exact_integer, except for the least number, which to_integer() returns. Comparisons, selections,
+/// is beyond max_exact_integer, except for the least number, which to_integer() returns. Comparisons, selections,
 /// minima and maxima are exact for all numbers.
 double apply_integer(Op, std::span<const double> args, DType);
 

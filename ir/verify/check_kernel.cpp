@@ -51,9 +51,9 @@ DType check_matrix(Context& c, const SharedMatrix& m, std::int64_t rows, std::in
   if (buffer.extents.back() != panel)
     fail("rows of {} elements do not match a swizzle of {} bytes", buffer.extents.back(), m.swizzle);
   // PTX ISA, "Matrix Descriptor Format": 14 bits, in units of 16 bytes.
-  constexpr std::int64_t most_leading = (std::int64_t{1} << 18) - 16;
-  if (m.leading < 0 || m.leading % 16 != 0 || m.leading > most_leading)
-    fail("leading={}, not a multiple of 16 up to {}", m.leading, most_leading);
+  constexpr std::int64_t max_leading = (std::int64_t{1} << 18) - 16;
+  if (m.leading < 0 || m.leading % 16 != 0 || m.leading > max_leading)
+    fail("leading={}, not a multiple of 16 up to {}", m.leading, max_leading);
   if (m.transposed && rows > panel && m.leading == 0)
     fail("{} columns span several panels of {}, but leading is 0", rows, panel);
   std::vector<std::int64_t> strides = row_major_strides(buffer.extents);

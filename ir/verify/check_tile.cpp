@@ -15,7 +15,7 @@ namespace deplo::ir::verifier {
 namespace {
 
 // CUDA C++ Programming Guide, "Thread Block Clusters": 8, or 16 if the device is asked for it.
-constexpr std::int64_t most_in_cluster = 16;
+constexpr std::int64_t max_in_cluster = 16;
 
 const Name& buffer_of_program(const Context& c, const std::string& text) {
   const Name* buffer = c.names.find(text);
@@ -149,7 +149,7 @@ void check(Context& c, const Tile& t) {
     const bool launch = a.bind == Bind::block || a.bind == Bind::cluster || a.bind == Bind::thread;
     if (a.bind == Bind::cluster) {
       if (c.cluster != 0) fail("more than one CLUSTER axis");
-      if (a.extent > most_in_cluster) fail("a cluster of {} blocks, at most {}", a.extent, most_in_cluster);
+      if (a.extent > max_in_cluster) fail("a cluster of {} blocks, at most {}", a.extent, max_in_cluster);
       c.cluster = a.extent;
     }
     if (a.bind == Bind::thread && __builtin_mul_overflow(c.threads, a.extent, &c.threads))

@@ -23,7 +23,7 @@ Value IndexProver::variable(const std::string& text) {
 
 Value IndexProver::evaluate(const Expr& e) {
   if (e.kind() == Expr::Kind::constant) {
-    if (e.value() > most_index || e.value() < -most_index) fail("the index {} is too large", e.value());
+    if (e.value() > max_index || e.value() < -max_index) fail("the index {} is too large", e.value());
     return {{e.value(), e.value(), 0}, false};
   }
   if (e.kind() == Expr::Kind::variable) return variable(e.name());
@@ -153,8 +153,8 @@ void IndexProver::assume(const Expr& condition) {
 
 void IndexProver::assume_less(const Expr& less, const Expr& more, std::int64_t slack) {
   const Strided l = evaluate(less).range, m = evaluate(more).range;
-  restrict(less, -most_index, m.high - slack);
-  restrict(more, l.low + slack, most_index);
+  restrict(less, -max_index, m.high - slack);
+  restrict(more, l.low + slack, max_index);
   facts_.push_back({&less, &more, slack});
 }
 

@@ -27,7 +27,7 @@ void check_buffer(Context& c, const Buffer& b) {
       fail("buffer `{}` has a stride of {}", b.name, b.strides[i]);
     if (__builtin_mul_overflow(count, b.shape[i], &count) ||
         __builtin_mul_overflow(b.shape[i] - 1, b.strides[i], &steps) || __builtin_add_overflow(last, steps, &last) ||
-        std::max(count, last) > most_index)
+        std::max(count, last) > max_index)
       fail("buffer `{}` has more than 2^60 elements", b.name);
   }
   buffer.extents = b.shape;

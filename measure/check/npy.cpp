@@ -25,7 +25,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-constexpr std::size_t most_header = 1 << 16;
+constexpr std::size_t max_header = 1 << 16;
 
 class NpyFile {
  public:
@@ -91,7 +91,7 @@ class NpyFile {
       fail("a .npy file of version 1 to 3", "other bytes at its start");
     std::uint32_t length = 0;
     get(reinterpret_cast<char*>(&length), magic[6] == 1 ? 2 : 4);
-    if (length > most_header) fail(fmt::format("a header of at most {} bytes", most_header), std::to_string(length));
+    if (length > max_header) fail(fmt::format("a header of at most {} bytes", max_header), std::to_string(length));
     header_.resize(length);
     get(header_.data(), length);
   }

@@ -9,12 +9,12 @@ namespace deplo::measure {
 
 ir::ProofVerdict prove(const ir::Program& loop, const ir::Program& kernel, std::uint64_t seed,
                        const InputFiles& files) {
-  constexpr std::int64_t most_elements = 80'000'000;  // takes 0.6 GB if all elements are read
+  constexpr std::int64_t max_elements = 80'000'000;  // takes 0.6 GB if all elements are read
   std::int64_t elements = 0;
   for (const ir::Buffer& buffer : loop.buffers) elements += ir::span(buffer);
-  if (elements > most_elements)
+  if (elements > max_elements)
     return {ir::ProofVerdict::Kind::open,
-            fmt::format("its arrays have {} elements, the most is {}", elements, most_elements)};
+            fmt::format("its arrays have {} elements, the most is {}", elements, max_elements)};
   ir::Proof::Inputs inputs;
   for (std::size_t i = 0; i < loop.buffers.size(); ++i)
     if (loop.buffers[i].role == ir::Role::input) inputs[loop.buffers[i].name] = input_elements(loop, i, seed, files);

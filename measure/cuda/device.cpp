@@ -162,9 +162,9 @@ Result<std::vector<ConstantSymbol>> find_symbols(const LoadedKernel& kernel, con
 
 Result<std::unique_ptr<Executable>> CudaDevice::build(const KernelCode& candidate) {
   const ir::KernelSource& source = candidate.source;
-  constexpr std::int64_t most_blocks = 0x7fffffff;  // CUDA C++ Programming Guide, "Technical Specifications"
-  if (source.blocks > most_blocks)
-    return Failure{Status::resource, fmt::format("{} blocks, a grid has at most {}", source.blocks, most_blocks)};
+  constexpr std::int64_t max_blocks = 0x7fffffff;  // CUDA C++ Programming Guide, "Technical Specifications"
+  if (source.blocks > max_blocks)
+    return Failure{Status::resource, fmt::format("{} blocks, a grid has at most {}", source.blocks, max_blocks)};
   CompileOptions options{.nvrtc = &nvrtc_};
   if (candidate.launch) options.more = candidate.launch->options;
   const auto cubin = compile_cubin(source, info_.architecture, options);

@@ -182,8 +182,8 @@ Result<GraphExec> CudaExecutable::graph_of(const Plan& plan) {
   if (!exec.ok()) return exec;
   graphs_.push_front({std::move(key), exec.value()});
   // cold and warm caches, each with a batch for screening and one for confirmation
-  constexpr std::size_t most_graphs = 4;
-  if (graphs_.size() > most_graphs) {
+  constexpr std::size_t max_graphs = 4;
+  if (graphs_.size() > max_graphs) {
     context_.driver().graph_exec_destroy(graphs_.back().exec);
     graphs_.pop_back();
   }

@@ -27,7 +27,7 @@ EncodeTiled find_encode_tiled(const Driver& driver) {
 // strides in bytes.
 TiledArguments tiled_arguments(const ir::KernelSource::TensorMap& map, ir::DType dtype, Address address) {
   const std::size_t rank = map.shape.size();
-  CHECK(rank >= 1 && rank <= TiledArguments::most_rank && map.strides.size() == rank && map.box.size() == rank);
+  CHECK(rank >= 1 && rank <= TiledArguments::max_rank && map.strides.size() == rank && map.box.size() == rank);
   CHECK(map.strides.back() == 1);
   TiledArguments arguments{.type = ir::row(dtype).tma,
                            .rank = static_cast<std::uint32_t>(rank),

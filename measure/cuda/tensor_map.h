@@ -16,12 +16,12 @@ EncodeTiled find_encode_tiled(const Driver&);
 /// The arguments of cuTensorMapEncodeTiled that describe a tensor: the innermost dimension first, the strides in bytes
 /// and without the stride of the innermost dimension.
 struct TiledArguments {
-  static constexpr std::size_t most_rank = 5;
+  static constexpr std::size_t max_rank = 5;
   int type = 0;
   std::uint32_t rank = 1;
   Address address = 0;
-  std::array<std::uint64_t, most_rank> shape{}, strides{};
-  std::array<std::uint32_t, most_rank> box{}, element_strides{};
+  std::array<std::uint64_t, max_rank> shape{}, strides{};
+  std::array<std::uint32_t, max_rank> box{}, element_strides{};
   int interleave = 0, swizzle = 0, promotion = 0, fill = 0;
 };
 TiledArguments tiled_arguments(const ir::KernelSource::TensorMap&, ir::DType dtype, Address address);

@@ -31,14 +31,14 @@ std::string Protocol::text() const {
 
 std::span<const ProtocolNumber> protocol_numbers() {
   // These upper bounds only catch typing errors: nobody would wait for larger numbers.
-  constexpr double most_samples = 1000, most_contenders = 100'000, any_slower = 1e6;
-  static constexpr std::array numbers{ProtocolNumber{"samples", &Protocol::samples, 1, most_samples},
+  constexpr double max_samples = 1000, max_contenders = 100'000, any_slower = 1e6;
+  static constexpr std::array numbers{ProtocolNumber{"samples", &Protocol::samples, 1, max_samples},
                                       ProtocolNumber{"early_stop", &Protocol::early_stop, 1, any_slower},
-                                      ProtocolNumber{"finalists", &Protocol::finalists, 1, most_contenders},
-                                      ProtocolNumber{"max_finalists", &Protocol::max_finalists, 1, most_contenders},
+                                      ProtocolNumber{"finalists", &Protocol::finalists, 1, max_contenders},
+                                      ProtocolNumber{"max_finalists", &Protocol::max_finalists, 1, max_contenders},
                                       ProtocolNumber{"finalist_margin", &Protocol::finalist_margin, 1, any_slower},
-                                      ProtocolNumber{"rounds", &Protocol::rounds, 1, most_samples},
-                                      ProtocolNumber{"max_rounds", &Protocol::max_rounds, 1, most_samples}};
+                                      ProtocolNumber{"rounds", &Protocol::rounds, 1, max_samples},
+                                      ProtocolNumber{"max_rounds", &Protocol::max_rounds, 1, max_samples}};
   return numbers;
 }
 

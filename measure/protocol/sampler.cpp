@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t window = 32;  // samples whose median clock is the usual one; about two rounds of a confirmation
 constexpr std::size_t enough = 5;   // with fewer samples, no clock counts as low
-constexpr int rejects_before_rest = 3, most_rests = 2;
+constexpr int rejects_before_rest = 3, max_rests = 2;
 constexpr double first_rest_ms = 50, rest_growth = 1.5, longest_rest_ms = 500;
 
 }  // namespace
@@ -63,7 +63,7 @@ Result<Sampler::Taken> Sampler::settle(const Draw& draw) {
     if (auto noop = check_time(sample.value().us)) return *noop;
     const bool low = is_low(sample.value().clock_mhz);
     if (!low) rest_ms_ = 0;
-    if (!low || rejects == rejects_before_rest * most_rests) return Taken{sample.value(), std::move(rejected)};
+    if (!low || rejects == rejects_before_rest * max_rests) return Taken{sample.value(), std::move(rejected)};
     rejected.push_back(sample.value().us);
     if ((rejects + 1) % rejects_before_rest == 0) rest();
   }

@@ -16,9 +16,9 @@ constexpr std::uint64_t mbarrier_bytes = 8;
 }  // namespace
 
 void BlockMbarriers::make(std::uint64_t offset, std::uint32_t count, const Access& by) {
-  constexpr std::uint32_t most_count = (1 << 20) - 1;  // PTX ISA, "mbarrier.init"
-  if (count < 1 || count > most_count)
-    throw Finding(fmt::format("expected a count from 1 to {} of an mbarrier, found {}", most_count, count));
+  constexpr std::uint32_t max_count = (1 << 20) - 1;  // PTX ISA, "mbarrier.init"
+  if (count < 1 || count > max_count)
+    throw Finding(fmt::format("expected a count from 1 to {} of an mbarrier, found {}", max_count, count));
   remove(offset);
   all_.emplace(offset, Initialized{Mbarrier(count), by, ++initializations_});
 }

@@ -70,8 +70,8 @@ class ArgumentReader {
     std::int64_t elements = 1;
     for (const std::string_view part : split(value.substr(open + 1, value.size() - open - 2), ',')) {
       const auto extent = number<std::int64_t>(part);
-      constexpr std::int64_t most_elements = std::int64_t{1} << 30;
-      if (!extent || *extent < 1 || *extent > most_elements || (elements *= *extent) > most_elements) fail();
+      constexpr std::int64_t max_elements = std::int64_t{1} << 30;
+      if (!extent || *extent < 1 || *extent > max_elements || (elements *= *extent) > max_elements) fail();
       buffer.shape.push_back(*extent);
     }
     buffer.strides = ir::row_major_strides(buffer.shape);
@@ -98,9 +98,9 @@ class ArgumentReader {
       map.box.push_back(*extent);
     }
     const auto swizzle = parts.size() == 3 ? number<int>(parts[2]) : 0;
-    constexpr std::size_t most_rank = 5;
+    constexpr std::size_t max_rank = 5;
     const bool is_swizzle = swizzle && (*swizzle == 0 || *swizzle == 32 || *swizzle == 64 || *swizzle == 128);
-    if (map.box.size() != map.shape.size() || map.box.size() > most_rank || !is_swizzle) fail();
+    if (map.box.size() != map.shape.size() || map.box.size() > max_rank || !is_swizzle) fail();
     map.swizzle = *swizzle;
     arguments_.parameters.push_back({Parameter::Kind::map, arguments_.maps.size(), 0, 0});
     arguments_.maps.push_back(std::move(map));
@@ -135,9 +135,9 @@ std::string compile(const CudaLaunch& launch) {
 std::int64_t product(const std::array<std::int64_t, 3>& extents) { return extents[0] * extents[1] * extents[2]; }
 
 Kernel build(const CudaLaunch& launch, std::int64_t threads) {
-  constexpr std::int64_t most_threads = 1024;
-  if (threads > most_threads)
-    throw Error(fmt::format("expected at most {} threads per block, found {}", most_threads, threads));
+  constexpr std::int64_t max_threads = 1024;
+  if (threads > max_threads)
+    throw Error(fmt::format("expected at most {} threads per block, found {}", max_threads, threads));
   ir::KernelSource source{.entry = launch.entry,
                           .text = {},
                           .blocks = product(launch.grid),

@@ -384,7 +384,7 @@ Program decode(const Module& module, const std::string& entry, Values values) {
   program.exact = values == Values::exact;
   program.entry = function.name;
   program.target = module.target;
-  program.most_threads = function.most_threads;
+  program.max_threads = function.max_threads;
   program.least_blocks = function.least_blocks;
   program.cluster = std::max<std::int64_t>(function.cluster, 1);
   program.statements = function.statements;
@@ -397,8 +397,8 @@ Program decode(const Module& module, const std::string& entry, Values values) {
   Names names(program, module, function);
   program.code.resize(program.statements.size());
   for (std::size_t i = 0; i < program.code.size(); ++i) bind(program, names, program.statements[i], program.code[i]);
-  constexpr std::uint32_t most_register_bytes = 1U << 28;
-  if (program.register_bytes > most_register_bytes) throw Error("expected fewer registers in the PTX");
+  constexpr std::uint32_t max_register_bytes = 1U << 28;
+  if (program.register_bytes > max_register_bytes) throw Error("expected fewer registers in the PTX");
   return program;
 }
 

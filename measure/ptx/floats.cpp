@@ -18,7 +18,7 @@ std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64_t>(value)
 
 /// The patterns in use are NaNs with a lower half other than 0 and without the sign bit. The canonical NaN is excluded.
 constexpr std::uint32_t patterns_in_a_block = 0xffff, blocks = 0x80;
-constexpr std::uint32_t most_patterns = patterns_in_a_block * blocks - 1;
+constexpr std::uint32_t max_patterns = patterns_in_a_block * blocks - 1;
 constexpr std::uint32_t pattern_of(std::uint32_t number) {
   return infinity | number / patterns_in_a_block << 16 | (number % patterns_in_a_block + 1);
 }
@@ -26,15 +26,15 @@ constexpr std::uint32_t number_of(std::uint32_t pattern) {
   return (pattern >> 16 & (blocks - 1)) * patterns_in_a_block + (pattern & 0xffff) - 1;
 }
 static_assert(number_of(pattern_of(0)) == 0 && number_of(pattern_of(0xffff)) == 0xffff);
-static_assert(pattern_of(most_patterns) == canonical_nan);
+static_assert(pattern_of(max_patterns) == canonical_nan);
 
 /// Returns a fraction of small integers that rounds to this f32, or the value itself if there is none. Compilers fold
 /// 1.0f / 3.0f to an f32.
 double fraction_near(double value) {
-  constexpr double most_denominator = 1024;
-  for (double denominator = 1; denominator < most_denominator; ++denominator) {
+  constexpr double max_denominator = 1024;
+  for (double denominator = 1; denominator < max_denominator; ++denominator) {
     const double numerator = std::nearbyint(value * denominator);
-    if (std::fabs(numerator) >= most_denominator) break;
+    if (std::fabs(numerator) >= max_denominator) break;
     if (static_cast<double>(static_cast<float>(numerator / denominator)) == value) return numerator / denominator;
   }
   return value;
@@ -104,9 +104,9 @@ std::uint32_t Floats::encode(double element) {
   if (2 * (used_ + 2) > slots_.size()) grow();
   const std::size_t at = find(element);
   if (slots_[at] == 0) {
-    if (elements_.size() == most_patterns)
+    if (elements_.size() == max_patterns)
       throw Unproved(
-          fmt::format("it computes more than {} different values of f32; choose smaller extents", most_patterns));
+          fmt::format("it computes more than {} different values of f32; choose smaller extents", max_patterns));
     const double opposite = negative(element);
     const bool is_negative = std::signbit(element) && !std::signbit(opposite);
     const auto number = static_cast<std::uint32_t>(elements_.size());

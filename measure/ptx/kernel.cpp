@@ -112,8 +112,8 @@ void Kernel::check_parameters() const {
       throw Error(fmt::format("parameter {} of '{}' has {} bytes: expected an argument of this size, found one of {}",
                               i + 1, program_.entry, size, expected_bytes(p, size)));
   }
-  if (program_.most_threads > 0 && program_.most_threads < source_.threads)
-    throw Error(fmt::format("expected at most {} threads per block, found {}", program_.most_threads, source_.threads));
+  if (program_.max_threads > 0 && program_.max_threads < source_.threads)
+    throw Error(fmt::format("expected at most {} threads per block, found {}", program_.max_threads, source_.threads));
   if (program_.cluster != source_.cluster)
     throw Error(fmt::format("expected clusters of {} blocks, found {}", source_.cluster, program_.cluster));
 }

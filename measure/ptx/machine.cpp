@@ -13,9 +13,9 @@
 namespace deplo::measure::ptx {
 namespace {
 
-constexpr std::int64_t most_without_progress = 100'000'000;
+constexpr std::int64_t max_without_progress = 100'000'000;
 constexpr std::int64_t instructions_before_another_block = 300'000;
-constexpr int most_idle_rounds = 16;
+constexpr int max_idle_rounds = 16;
 
 }  // namespace
 
@@ -47,7 +47,7 @@ LaunchResult Machine::run() {
     if (active) {
       if (executed_ - last_admission_ > instructions_before_another_block && !run_deferred()) admit();
       if (executed_ - last_progress_ >
-          (options_.most_instructions > 0 ? options_.most_instructions : most_without_progress))
+          (options_.max_instructions > 0 ? options_.max_instructions : max_without_progress))
         throw Finding(fmt::format("hang: no thread ended and no memory changed in {} instructions of warps; {}",
                                   executed_ - last_progress_, waiting_warps()));
     } else if (!resident_.empty()) {
@@ -63,7 +63,7 @@ LaunchResult Machine::run() {
 void Machine::step_idle() {
   if (run_deferred() || admit()) return;
   if (std::exchange(idle_progress_, progress_) != progress_) idle_rounds_ = 0;
-  if (++idle_rounds_ > most_idle_rounds) report_deadlock();
+  if (++idle_rounds_ > max_idle_rounds) report_deadlock();
   waits_time_out_ = true;
   sweep();
   waits_time_out_ = false;
@@ -73,7 +73,7 @@ void Machine::step_idle() {
 bool Machine::admit() {
   last_admission_ = executed_;
   const std::int64_t clusters = options_.blocks / program_.cluster;
-  const std::int64_t most = std::max<std::int64_t>(1, options_.most_resident_blocks / program_.cluster);
+  const std::int64_t most = std::max<std::int64_t>(1, options_.max_resident_blocks / program_.cluster);
   if (begun_ == clusters || static_cast<std::int64_t>(resident_.size()) >= most) return false;
   resident_.push_back(std::make_unique<Cluster>(*this, begun_++));
   return true;

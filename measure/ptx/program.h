@@ -129,7 +129,7 @@ struct Program {
   bool dynamic_shared = false;
   std::uint64_t local_bytes = 0;  // per thread
   std::vector<Variable> globals;  // variables of the module; number i is at global_address(first_module_variable + i)
-  std::int64_t most_threads = 0, least_blocks = 1, cluster = 1;
+  std::int64_t max_threads = 0, least_blocks = 1, cluster = 1;
   bool has_wgmma = false;
   bool exact = false;       // decoded with Values::exact
   std::size_t granule = 4;  // bytes of the smallest memory access, at most 4

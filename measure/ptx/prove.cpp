@@ -20,7 +20,7 @@ namespace {
 
 using Kind = ir::ProofVerdict::Kind;
 
-constexpr double most_flops = 1e8;  // takes about a minute
+constexpr double max_flops = 1e8;  // takes about a minute
 
 /// True if each element of the 16-bit arrays can have a pattern of its own (see Floats), with as many patterns left for
 /// values in between.
@@ -103,8 +103,8 @@ std::string exact_prelude() {
 }
 
 EmittedProof::EmittedProof(const ir::Program& loop, std::uint64_t seed, const InputFiles& files) : loop_(loop) {
-  if (const double flops = ir::work(loop).flops; flops > most_flops) {
-    too_large_ = fmt::format("it has {:.4g} operations, the most is {:.4g}; choose smaller extents", flops, most_flops);
+  if (const double flops = ir::work(loop).flops; flops > max_flops) {
+    too_large_ = fmt::format("it has {:.4g} operations, the most is {:.4g}; choose smaller extents", flops, max_flops);
     return;
   }
   ir::Proof::Inputs inputs;

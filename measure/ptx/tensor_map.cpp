@@ -30,7 +30,7 @@ std::uint64_t TensorMap::box_bytes() const {
 std::optional<std::string> fault(const TensorMap& map) {
   if (map.type < 0 || static_cast<std::size_t>(map.type) >= type_bytes.size())
     return "expected a data type that the PTX machine supports";
-  if (map.rank < 1 || map.rank > TensorMap::most_rank)
+  if (map.rank < 1 || map.rank > TensorMap::max_rank)
     return fmt::format("expected a rank from 1 to 5, found {}", map.rank);
   if (map.address % granule != 0) return "expected an address that is a multiple of 16";
   if (map.interleave != 0 || map.fill != 0) return "expected no interleaving and a fill with zeros";
@@ -74,7 +74,7 @@ class BoxCopy {
       throw Finding(
           fmt::format("out of bounds: the copy writes {} bytes at byte {} of shared memory, which has {} bytes", bytes,
                       static_cast<std::int64_t>(offset_ - shared_start), to_.size()));
-    std::array<std::uint32_t, TensorMap::most_rank> index{};
+    std::array<std::uint32_t, TensorMap::max_rank> index{};
     for (std::uint64_t row = 0; row < bytes / row_bytes_; ++row) {
       copy_row(index, row);
       for (std::size_t d = 1; d < map_.rank && ++index[d] == map_.box[d]; ++d) index[d] = 0;
@@ -84,7 +84,7 @@ class BoxCopy {
 
  private:
   // Copies the part of the row that is inside the tensor; the rest of the row becomes 0.
-  void copy_row(const std::array<std::uint32_t, TensorMap::most_rank>& index, std::uint64_t row) {
+  void copy_row(const std::array<std::uint32_t, TensorMap::max_rank>& index, std::uint64_t row) {
     std::array<std::byte, 256 * 8> bytes{};
     bool inside = true;
     std::uint64_t source = map_.address;

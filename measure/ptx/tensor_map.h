@@ -14,13 +14,13 @@ class SharedMemory;
 
 /// The arguments of cuTensorMapEncodeTiled (CUDA driver API), with the innermost dimension first.
 struct TensorMap {
-  static constexpr std::size_t most_rank = 5;
+  static constexpr std::size_t max_rank = 5;
   int type = 0;  // CUtensorMapDataType
   std::uint32_t rank = 1;
   std::uint64_t address = 0;
-  std::array<std::uint64_t, most_rank> shape{};
-  std::array<std::uint64_t, most_rank> strides{};  // bytes, from dimension 1 on
-  std::array<std::uint32_t, most_rank> box{}, element_strides{};
+  std::array<std::uint64_t, max_rank> shape{};
+  std::array<std::uint64_t, max_rank> strides{};  // bytes, from dimension 1 on
+  std::array<std::uint32_t, max_rank> box{}, element_strides{};
   int interleave = 0, swizzle = 0, promotion = 0, fill = 0;
 
   std::uint64_t element_bytes() const;
@@ -30,7 +30,7 @@ struct TensorMap {
 /// Returns in one line why the driver would refuse these arguments, or nullopt if it would accept them.
 std::optional<std::string> fault(const TensorMap&);
 
-using Coordinates = std::array<std::int32_t, TensorMap::most_rank>;
+using Coordinates = std::array<std::int32_t, TensorMap::max_rank>;
 
 /// Copies the box at these coordinates to shared memory at `offset`. Elements outside the tensor become 0. Throws
 /// Finding if the destination is misaligned, or if the source or the destination is out of bounds. `visit_row` is

@@ -27,14 +27,14 @@ namespace {
 // second (the memory on all of a Cerebras WSE-3 wafer moves 2.1e16).
 constexpr double least_possible_us = 1e-4;
 constexpr rules::Ceilings of_any_device{1e8, 1e8, 1e9};  // in 10^9 per second
-constexpr double most_possible_us = 3e13;                // a year
+constexpr double max_possible_us = 3e13;                 // a year
 /// A time below this share of the least time that the stored ceilings allow is a fault. Honest times were at least 0.9
 /// of the least time when they were taken (Protocol::plausible), but by ceilings that may be higher than the stored
 /// ones.
 constexpr double unreachable = 0.5;
 constexpr double rounding = 1e-6;  // relative error of a median that another program printed
 
-bool is_time(double us) { return std::isfinite(us) && us > 0 && us < most_possible_us; }
+bool is_time(double us) { return std::isfinite(us) && us > 0 && us < max_possible_us; }
 
 /// Returns true if the time was compared with the device's ceilings when it was taken. Older protocols did not do that,
 /// and times of prefixes of the grid are not compared.

@@ -37,15 +37,15 @@ std::string fault_of(const Header& header) {
   if (header.form != version) return fmt::format("expected frames of version {}, found {}", version, header.form);
   if (header.type > static_cast<std::uint16_t>(FrameType::energy))
     return fmt::format("expected a frame of a known type, found {}", header.type);
-  if (header.length > most_payload)
-    return fmt::format("expected at most {} bytes in a frame, found {}", most_payload, header.length);
+  if (header.length > max_payload)
+    return fmt::format("expected at most {} bytes in a frame, found {}", max_payload, header.length);
   return "";
 }
 
 }  // namespace
 
 std::string encode(const Frame& frame) {
-  CHECK(frame.payload.size() <= most_payload);
+  CHECK(frame.payload.size() <= max_payload);
   Header header;
   header.type = static_cast<std::uint16_t>(frame.type);
   header.job = frame.job;

@@ -34,7 +34,7 @@ struct Frame {
 inline constexpr std::size_t frame_header_bytes = 32;
 /// The largest payload; longer ones are refused. The largest kernel's text is below 1 MiB, and a confirmation has
 /// sixteen kernels unless an experiment wants more (WorkerRunner::confirm() refuses a request that does not fit).
-inline constexpr std::size_t most_payload = std::size_t{64} << 20;
+inline constexpr std::size_t max_payload = std::size_t{64} << 20;
 
 std::string encode(const Frame&);
 

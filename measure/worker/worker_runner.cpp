@@ -12,7 +12,7 @@
 namespace deplo::measure::worker {
 namespace {
 
-constexpr int most_attempts = 3;  // attempts to start a worker, because the system may kill one
+constexpr int max_attempts = 3;  // attempts to start a worker, because the system may kill one
 // Candidates in a batch: fifteen are built while one is measured. A searcher that gets its results sixteen candidates
 // late loses little (measurement.md trains and asks in such batches).
 constexpr std::size_t batch_built_ahead = 16;
@@ -42,12 +42,12 @@ WorkerRunner::WorkerRunner(Options options) : options_(std::move(options)) {
 
 void WorkerRunner::get_worker(const std::function<std::string()>& why_not) {
   std::string fault;
-  for (int i = 0; i < most_attempts; ++i) {
+  for (int i = 0; i < max_attempts; ++i) {
     fault = why_not();
     if (fault.empty()) return;
     worker_.reset();
   }
-  throw Error(fmt::format("device {}: gave up after {} workers: {}", info().name, most_attempts, fault),
+  throw Error(fmt::format("device {}: gave up after {} workers: {}", info().name, max_attempts, fault),
               Exit::environment);
 }
 
@@ -142,7 +142,7 @@ std::string WorkerRunner::probe() {
 /// became slower, warns the user and gives the device time to recover, because it may be hot, or shared for a moment.
 /// Throws Error(environment) if it stays slower.
 std::string WorkerRunner::check_known_good() {
-  constexpr int most_tries = 3;
+  constexpr int max_tries = 3;
   for (int tried = 1;; ++tried) {
     const auto answer = ask_one(good_->candidate, std::numeric_limits<double>::infinity(), 1);
     if (const auto* lost = std::get_if<Lost>(&answer)) return describe(*lost);
@@ -157,7 +157,7 @@ std::string WorkerRunner::check_known_good() {
       if (options_.warn) options_.warn(what + ": the device's clock is lower");
       return "";
     }
-    if (tried == most_tries)
+    if (tried == max_tries)
       throw Error(fmt::format("device {}: {}, {} times in a row", info().name, what, tried), Exit::environment);
     if (options_.warn) options_.warn(fmt::format("{}; trying again in {:g} s", what, options_.rest_s));
     std::this_thread::sleep_for(std::chrono::duration<double>(options_.rest_s));
@@ -224,10 +224,10 @@ std::vector<Reply> WorkerRunner::ask_all(std::span<const KernelCode> candidates,
     const double seconds = std::max(end - monotonic_now(), 0.0);
     const std::size_t count = candidates.size() + (task_.libraries ? libraries_.found.size() : 0);
     std::string request = encode(candidates, 0, 1, options.seed, seconds);
-    if (request.size() > most_payload)
+    if (request.size() > max_payload)
       throw Error(fmt::format(
           "protocol: expected a max_finalists whose kernels take at most {} MiB, found {} kernels of {} MiB",
-          most_payload >> 20, candidates.size(), request.size() >> 20));
+          max_payload >> 20, candidates.size(), request.size() >> 20));
     auto answer = ask(FrameType::confirm, std::move(request), count);
     const auto* lost = std::get_if<Lost>(&answer);
     if (lost == nullptr) return std::move(std::get<std::vector<Reply>>(answer));

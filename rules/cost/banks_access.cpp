@@ -158,9 +158,9 @@ struct Where {
   std::int64_t warp = 0, copy = 0, round = 0;
   std::uint64_t regs = 0;  // the REG axes that `copy` counts
 };
-constexpr std::int64_t most_rounds = 8;   // a swizzle repeats after 8 rows
-constexpr std::int64_t most_copies = 64;  // register copies
-constexpr std::int64_t some_warps = 4;    // if a single warp does not represent all warps
+constexpr std::int64_t max_rounds = 8;   // a swizzle repeats after 8 rows
+constexpr std::int64_t max_copies = 64;  // register copies
+constexpr std::int64_t some_warps = 4;   // if a single warp does not represent all warps
 
 class Accesses {
  public:
@@ -385,8 +385,8 @@ std::optional<WarpAccess> Accesses::look(const Site& site, const ir::Load& load,
   }
   Where where = {0, 0, 0, regs};
   for (where.warp = 0; where.warp < warps; ++where.warp)
-    for (where.copy = 0; where.copy < (plain ? 1 : std::min(copies, most_copies)); ++where.copy)
-      for (where.round = 0; where.round < (plain ? 1 : most_rounds); ++where.round) {
+    for (where.copy = 0; where.copy < (plain ? 1 : std::min(copies, max_copies)); ++where.copy)
+      for (where.round = 0; where.round < (plain ? 1 : max_rounds); ++where.round) {
         surroundings.move_to(where);
         access.samples.push_back(index.evaluate(surroundings.environment()));
       }
@@ -429,7 +429,7 @@ std::optional<WarpAccess> Accesses::look_at(const Site& site, const Fragment& fr
   const std::int64_t trips = ir::mma::trips(*site.stmt->as<ir::Loop>());
   Where where = {0, 0, 0, regs};
   for (where.warp = 0; where.warp < std::min(warps(), some_warps); ++where.warp)
-    for (where.copy = 0; where.copy < std::min(copies, most_copies / 8); ++where.copy)
+    for (where.copy = 0; where.copy < std::min(copies, max_copies / 8); ++where.copy)
       for (const std::int64_t turn : {0, 1})
         if (turn < trips) {
           surroundings.move_to(where);
@@ -455,7 +455,7 @@ WarpAccess Accesses::fill(const Site& site, const ir::Stage& stage) const {
   access.times = times(site, 0) * share_that_holds(stage.when, turns) * static_cast<double>(copies) /
                  static_cast<double>(threads_);
   const bool shifts = stage.panel == 0 && blocks_are_shifts(steps) && threads_ % ir::gpu::warp == 0;
-  const std::int64_t rounds = shifts ? 1 : std::min((copies + threads_ - 1) / threads_, most_rounds);
+  const std::int64_t rounds = shifts ? 1 : std::min((copies + threads_ - 1) / threads_, max_rounds);
   for (std::int64_t warp = 0; warp < (shifts ? 1 : std::min(warps(), some_warps)); ++warp)
     for (std::int64_t round = 0; round < rounds; ++round) {
       std::vector<WarpValues> sample(order.size());

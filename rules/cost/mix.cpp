@@ -64,7 +64,7 @@ class MixCounter {
                          &mix_.shared_loads, &mix_.shared_stores, &mix_.atomics, &mix_.prefetches, &mix_.branches,
                          &mix_.requested_bytes})
       *each *= threads_ * blocks_;
-    mix_.registers = most_alive();
+    mix_.registers = max_alive();
     return mix_;
   }
 
@@ -280,7 +280,7 @@ class MixCounter {
     if (ir::is_float16(type.dtype)) bits_.insert(name);
   }
 
-  double most_alive() const {
+  double max_alive() const {
     std::vector<double> change(position_ + 2);
     for (const auto& [name, life] : lives_) {
       change[life.first] += life.width;

@@ -60,7 +60,7 @@ std::int64_t thread_values(const ir::Tile&);
 /// Upper bound on the instructions of an unrolled loop on GPUs, all copies together: 64 KiB at 16 bytes each, half of
 /// the L1.5 instruction cache (Jia et al., Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking, 2018).
 /// ptxas takes seconds for longer loops.
-inline constexpr std::int64_t most_unrolled = 4096;
+inline constexpr std::int64_t max_unrolled = 4096;
 /// Returns the instructions of one iteration of an innermost loop: an accumulation for each of the thread's outputs,
 /// the loads for them, and every other statement once.
 std::int64_t trip_instructions(const ir::Loop&, const ir::Tile&);

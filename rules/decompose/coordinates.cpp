@@ -15,7 +15,7 @@ namespace tensor = ir::tensor;
 
 namespace {
 
-constexpr int most_terms_of_index = 32;  // a mask has about ten terms
+constexpr int max_terms_of_index = 32;  // a mask has about ten terms
 
 bool is_whole(DType dtype) { return dtype == DType::i32 || dtype == DType::boolean; }
 
@@ -76,7 +76,7 @@ std::optional<Expr> of_coordinates(const tensor::Graph& graph, const tensor::Nod
   const DType from = graph.nodes[static_cast<std::size_t>(node.args[0])].type.dtype;
   const std::optional<Expr> value =
       args.size() == 1 ? unary(op, args[0], from, node.type.dtype) : binary(op, args[0], args[1]);
-  if (!value || terms(*value, most_terms_of_index) > most_terms_of_index) return std::nullopt;
+  if (!value || terms(*value, max_terms_of_index) > max_terms_of_index) return std::nullopt;
   const ir::Ranges ranges = tensor::coordinate_ranges(node.type.shape);
   const Expr simple = ir::simplify(*value, ranges);
   const std::optional<ir::Interval> range = ir::bounds(simple, ranges);

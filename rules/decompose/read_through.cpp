@@ -127,11 +127,11 @@ namespace {
 
 // Chains of reshapes could double an expression at each step, and chains of concatenations the branches. A map that
 // would exceed this limit is not merged.
-constexpr int most_terms = 64;
+constexpr int max_terms = 64;
 
 bool is_small(const Coordinates& coordinates) {
   return std::all_of(coordinates.begin(), coordinates.end(),
-                     [](const Expr& e) { return terms(e, most_terms) <= most_terms; });
+                     [](const Expr& e) { return terms(e, max_terms) <= max_terms; });
 }
 
 // Returns whether the node reorders an input of the graph so that the input's last dimension is not the node's last.
@@ -157,7 +157,7 @@ std::vector<Read> pass(const tensor::Node& source, const IndexMap& inner, const 
     read.source = source.args[static_cast<std::size_t>(p.arg)];
     for (const Expr& e : p.coordinates) read.coordinates.push_back(at(e, here, ranges));
     read.condition = at(p.condition, here, ranges);
-    if (!is_small(read.coordinates) || terms(read.condition, most_terms) > most_terms) return {};
+    if (!is_small(read.coordinates) || terms(read.condition, max_terms) > max_terms) return {};
   }
   return reads;
 }

@@ -84,7 +84,7 @@ bool unpacks(const Fusion& fusion, const LoopOp& producer, const LoopOp& consume
       if ((values.live(id).free >> d & 1) == 0) times *= shape[d];
     most = std::max(most, times);
   }
-  return most > 0 && most <= most_rows_unpacked;
+  return most > 0 && most <= max_rows_unpacked;
 }
 
 double growth(const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer) {
@@ -191,7 +191,7 @@ bool shortens_columns(const Fusion& fusion, const LoopOp& producer, const LoopOp
     return false;
   const Values& values = fusion.values;
   const bool large = std::ranges::any_of(reachable(values, producer.root), [&](ValueId id) {
-    return values[id].kind == Value::Kind::reduce && values.extent(values[id].axis) > most_elements_with_channels;
+    return values[id].kind == Value::Kind::reduce && values.extent(values[id].axis) > max_elements_with_channels;
   });
   const std::int64_t lanes = fusion.target.vector_lanes;
   return !large && fusion.shape(producer)[*from] >= lanes && 2 * fusion.shape(consumer)[*to] <= lanes;
@@ -208,7 +208,7 @@ std::string refuse_shape(const Fusion& fusion, const LoopOp& op) {
       if (++products_of_scores > 1) return "the scores contain more than one product";
       continue;
     }
-    if (values[id].kind == Value::Kind::softmax && sums_of_score(nest, values, values[id]) > most_sums_of_score)
+    if (values[id].kind == Value::Kind::softmax && sums_of_score(nest, values, values[id]) > max_sums_of_score)
       return "a score has more sums than a block can hold";
     if (place.free != nest.parallel()) return "a reduction inside a sweep of a free axis";
     contractions += is_contraction(values, id) ? 1 : 0;
@@ -248,8 +248,8 @@ Refusal refuse(const Fusion& fusion, const LoopOp& merged, const LoopOp& produce
   if (std::string fault = refuse_shape(fusion, merged); !fault.empty()) return {fault};
   if (merged.cost.reductions > producer.cost.reductions + consumer.cost.reductions)
     return {"a reduction would run more often"};
-  if (merged.inflation > most_inflation) return {"too much work would be repeated"};
-  const bool redone = growth(merged, producer, consumer) > most_contraction_growth && contracts(fusion, merged);
+  if (merged.inflation > max_inflation) return {"too much work would be repeated"};
+  const bool redone = growth(merged, producer, consumer) > max_contraction_growth && contracts(fusion, merged);
   if ((redone && !unpacks(fusion, producer, consumer)) ||
       operations_of_operands(fusion, merged) >
           operations_of_operands(fusion, producer) + operations_of_operands(fusion, consumer))
@@ -310,7 +310,7 @@ AttentionGain attention_gain(const Fusion& fusion, const LoopOp& scores) {
 std::string refuse_attention(const Fusion& fusion, const LoopOp& merged, const Cost& before) {
   if (std::string fault = refuse_shape(fusion, merged); !fault.empty()) return fault;
   if (merged.cost.reductions > before.reductions) return "a reduction would run more often";
-  if (merged.inflation > most_inflation) return "too much work would be repeated";
+  if (merged.inflation > max_inflation) return "too much work would be repeated";
   return "";
 }
 

@@ -8,22 +8,22 @@ namespace deplo::rules::fusion {
 
 /// Upper bound on the work of a merged kernel, as a multiple of the work of the kernels that it was made from. A row
 /// kernel that sweeps its row three times computes a merged producer three times.
-inline constexpr double most_inflation = 2.1;
+inline constexpr double max_inflation = 2.1;
 /// Upper bound on the growth of work if the merged kernel has a contraction. The contraction's operands should be
 /// loaded, not computed: a computed operand is computed again for every tile of the other operand, and no rule can
 /// stage or pack it. On PoCL (x * 2) @ w takes 1.6 times as long as x @ w, and (silu(g) * u) @ w 24 times as long,
 /// while the merge saves one pass over x. An epilogue is little work compared with the products: 1.1 admits it, and
 /// rejects x * 2 (3 operations and 2 loads per product instead of 2 and 2: 1.25).
-inline constexpr double most_contraction_growth = 1.1;
+inline constexpr double max_contraction_growth = 1.1;
 /// A kernel counts as unpacking numbers if it writes at least `least_unpacking` times the bytes that it reads. A
-/// contraction that multiplies the numbers with at most `most_rows_unpacked` rows unpacks them itself: a register tile
+/// contraction that multiplies the numbers with at most `max_rows_unpacked` rows unpacks them itself: a register tile
 /// has all rows, and the unpacked numbers are not written and read again (docs/performance.md, "Packed weights").
 inline constexpr double least_unpacking = 2;
-inline constexpr std::int64_t most_rows_unpacked = 16;
+inline constexpr std::int64_t max_rows_unpacked = 16;
 /// Upper bound on the growth of work if two kernels become one with two results. If the second kernel uses the first
 /// kernel's result in several sweeps, each sweep computes it again. A residual sum and its norm do 1.1 times the work
 /// of both kernels, and take 0.85 of the time (docs/performance.md, "From a model to kernels").
-inline constexpr double most_joined_growth = 1.25;
+inline constexpr double max_joined_growth = 1.25;
 /// Lower bound on the bytes that such a joined kernel saves, as a fraction of the bytes of the smaller kernel. Saving
 /// less does not justify a kernel of another form: two products of one vector share that vector, and each has a matrix
 /// of its own.
@@ -31,7 +31,7 @@ inline constexpr double least_spared_bytes = 0.1;
 /// Upper bound on the number of values of a joined kernel. A merge of sorted runs has more than 128. Twelve steps of a
 /// recurrence, each of which computes the earlier steps again, had 700 values, and building their kernel took minutes:
 /// 410 KB of OpenCL.
-inline constexpr std::size_t most_joined_values = 256;
+inline constexpr std::size_t max_joined_values = 256;
 /// If a matmul on a CPU has at least this many columns and this many products per sum, rows that are transposed in
 /// memory are copied first. Each panel of columns reads all rows, one element from each 64-byte line, and that many
 /// lines fill a cache of 32 KiB. With 1,024, 512 and 256 columns and products, matmul and copy took 0.63, 0.87 and 1.26
@@ -45,7 +45,7 @@ inline constexpr double longest_sweep = 1 << 18;
 /// Upper bound on the sums that one score weights, i.e. the columns of a head. The block that computes a score holds
 /// all these sums. More than 256 f32 (FlashAttention's widest head) do not stay in the registers of a warpgroup, and
 /// then another block would have to compute the scores again.
-inline constexpr double most_sums_of_score = 256;
+inline constexpr double max_sums_of_score = 256;
 
 /// Why a merge is refused.
 struct Refusal {
@@ -61,7 +61,7 @@ struct Refusal {
 /// - The rows and columns of a contraction must stay the last two axes of its kernel, as schedules need them, unless
 ///   the columns stay the last axis, as in attention (by cost).
 /// - The padding of a convolution's input is stored, so that no window checks whether it is inside the input (by cost).
-/// - The work must stay within most_inflation and, with a contraction, within most_contraction_growth (by cost), unless
+/// - The work must stay within max_inflation and, with a contraction, within max_contraction_growth (by cost), unless
 ///   the producer unpacks numbers for few rows.
 Refusal refuse(const Fusion&, const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer);
 

@@ -136,9 +136,9 @@ class Joiner {
 
   bool pays(const LoopOp& joined, const LoopOp& first, const LoopOp& second) const {
     const double spared = first.cost.bytes + second.cost.bytes - joined.cost.bytes;
-    return joined.inflation <= std::max(first.inflation, second.inflation) * most_joined_growth &&
+    return joined.inflation <= std::max(first.inflation, second.inflation) * max_joined_growth &&
            spared >= least_spared_bytes * std::min(first.cost.bytes, second.cost.bytes) &&
-           Nest(fusion_.values, roots(joined), fusion_.shape(joined)).values().size() <= most_joined_values &&
+           Nest(fusion_.values, roots(joined), fusion_.shape(joined)).values().size() <= max_joined_values &&
            refuse(fusion_, joined, first, second).why.empty();
   }
 

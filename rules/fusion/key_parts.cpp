@@ -50,7 +50,7 @@ constexpr std::int64_t keys_of_row = 64;
 /// Lower bound on the keys of a part, because the second kernel takes the parts of a value one after the other.
 std::int64_t fewest_keys(const Target& target) { return target.cpu ? 2048 : 256; }
 /// Upper bound on the rows of a block (rules/tile/online_softmax.cpp).
-constexpr std::int64_t most_rows = 128;
+constexpr std::int64_t max_rows = 128;
 /// Blocks per multiprocessor, as in FlashAttention-2 (num_splits_heuristic): one block waits for its loads while the
 /// other one computes. A core runs one block.
 std::int64_t blocks_of_unit(const Target& target) { return target.cpu ? 1 : 2; }
@@ -86,7 +86,7 @@ std::int64_t rows_of_block(const SweptKernel& attention) {
   std::int64_t rows = 1;
   if (!attention.sweep.m) return rows;
   const std::int64_t extent = attention.axes()[*attention.sweep.m].extent;
-  for (const std::int64_t size : divisors(extent, 1, std::min(extent, most_rows)))
+  for (const std::int64_t size : divisors(extent, 1, std::min(extent, max_rows)))
     if (share_keys(attention.tile, attention.sweep, size)) rows = size;
   return rows;
 }

@@ -216,16 +216,16 @@ class Merger {
 
   static constexpr double no_growth = 1;
 
-  bool merge_into(LoopOp* consumer, std::size_t at, double most_growth) {
+  bool merge_into(LoopOp* consumer, std::size_t at, double max_growth) {
     if (consumer == nullptr) return false;
     const LoopOp& producer = fusion_.ops[at];
     const std::optional<LoopOp> merged = spliced(producer, *consumer);
     if (!merged) return false;
     const double before = std::max(producer.inflation, consumer->inflation);
     if (guard_ &&
-        (merged->inflation > before * most_growth || !refuse(fusion_, *merged, producer, *consumer).why.empty()))
+        (merged->inflation > before * max_growth || !refuse(fusion_, *merged, producer, *consumer).why.empty()))
       return false;
-    if (guard_ && (kept_.contains(producer.output) || (most_growth > no_growth && !decide(producer, true))))
+    if (guard_ && (kept_.contains(producer.output) || (max_growth > no_growth && !decide(producer, true))))
       return false;
     *consumer = *merged;
     drop(at);
@@ -367,7 +367,7 @@ class Merger {
     return computes && merge_into(consumer, at, no_growth);
   }
   bool merge_free(std::size_t at) { return merge_into(only_consumer(fusion_.ops[at]), at, no_growth); }
-  bool merge_single(std::size_t at) { return merge_into(only_consumer(fusion_.ops[at]), at, most_inflation); }
+  bool merge_single(std::size_t at) { return merge_into(only_consumer(fusion_.ops[at]), at, max_inflation); }
 
   /// Computes a producer without reductions in each of its consumers, if that moves fewer bytes.
   bool recompute(std::size_t at) { return recompute(at, true); }

@@ -9,7 +9,7 @@
 namespace deplo::rules::fusion {
 namespace {
 
-constexpr std::size_t most_axes = 18;  // number of letters of tensor::coordinate
+constexpr std::size_t max_axes = 18;  // number of letters of tensor::coordinate
 
 /// Collects the numbers by which the axis is divided.
 void collect(const ir::Expr& e, const std::string& axis, std::vector<std::int64_t>& divisors) {
@@ -52,7 +52,7 @@ void split(Fusion& fusion, LoopOp& op, std::size_t axis, std::int64_t inner) {
 }  // namespace
 
 void split_axes(Fusion& fusion, LoopOp& op) {
-  for (std::size_t d = 0; d < fusion.shape(op).size() && fusion.shape(op).size() < most_axes; ++d)
+  for (std::size_t d = 0; d < fusion.shape(op).size() && fusion.shape(op).size() < max_axes; ++d)
     if (const std::int64_t inner = inner_extent(fusion.values, op.root, d, fusion.shape(op)[d]); inner > 1)
       split(fusion, op, d, inner);
 }

@@ -103,7 +103,7 @@ class SumParts {
     const std::int64_t extent = shape[static_cast<std::size_t>(reduction->axis)];
     const std::int64_t rows = std::max<std::int64_t>(ir::element_count(n.type.shape), 1);
     const std::int64_t most = std::min(blocks_wanted(target_) / rows, extent / least_part(target_));
-    if (most < fewest_parts(target_) || shape.size() >= most_rank ||
+    if (most < fewest_parts(target_) || shape.size() >= max_rank ||
         (rows > 1 && (is_contraction(n) || is_swept(n.name, rows))))
       return 1;
     // Takes a divisor of the extent near the wanted number. Divisors whose parts consist of whole vectors are
@@ -128,7 +128,7 @@ class SumParts {
     const bool rounds = ir::is_float(scan.type.dtype) && (op == ir::Op::add || op == ir::Op::multiply);
     const std::int64_t least = rounds ? ceil_div(extent, ir::longest_chain) : 1;
     const std::int64_t wanted = std::max(least, std::min(lines_wanted(target_) / lines, extent / least_line(target_)));
-    if (wanted < 2 || shape.size() >= most_rank) return 1;
+    if (wanted < 2 || shape.size() >= max_rank) return 1;
     std::int64_t parts = ceil_div(extent, ceil_div(extent, wanted));
     const std::vector<std::int64_t> whole =
         divisors(extent, std::max({least, std::int64_t{2}, (wanted + 1) / 2}), 2 * wanted);
@@ -222,7 +222,7 @@ class SumParts {
     return add(std::move(whole));
   }
 
-  static constexpr std::size_t most_rank = 8;  // as in Torch IR; splitting adds one dimension
+  static constexpr std::size_t max_rank = 8;  // as in Torch IR; splitting adds one dimension
   const ir::tensor::Graph& graph_;
   const Target& target_;
   Decisions& decisions_;

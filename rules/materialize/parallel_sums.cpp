@@ -41,7 +41,7 @@ class ParallelSums {
       if (loop != nullptr) {
         const auto accumulators = accumulators_of(loop->body);
         const std::int64_t trips = this->trips(*loop);
-        if (!accumulators.empty() && accumulators.size() <= most_split_accumulators && trips >= 2 * ways) {
+        if (!accumulators.empty() && accumulators.size() <= max_split_accumulators && trips >= 2 * ways) {
           split(std::move(*loop), accumulators, trips, result);
           continue;
         }

@@ -25,7 +25,7 @@
 namespace deplo::rules::materializer {
 namespace {
 
-constexpr std::int64_t most_unrolled = 16;  // iterations; unrolled, they shift by constants
+constexpr std::int64_t max_unrolled = 16;  // iterations; unrolled, they shift by constants
 
 // Returns whether the loop only computes what it accumulates, from its first to its last iteration, and has more
 // accumulators than parallel_sums rewrites.
@@ -38,7 +38,7 @@ bool is_computation(const ir::Loop& loop) {
              stmt.as<ir::Prefetch>() == nullptr)
       return false;
   }
-  return loop.start.is_constant(0) && loop.step == 1 && !loop.end && accumulators.size() > most_split_accumulators;
+  return loop.start.is_constant(0) && loop.step == 1 && !loop.end && accumulators.size() > max_split_accumulators;
 }
 
 class QuotientSplit {
@@ -88,7 +88,7 @@ class QuotientSplit {
     if (!loads) return false;
     ir::Loop left = loop;
     left.axis.extent = turns;
-    left.unroll = turns <= most_unrolled ? 0 : loop.unroll;
+    left.unroll = turns <= max_unrolled ? 0 : loop.unroll;
     left.body = std::move(rest);
     before.emplace_back(std::move(left));
     loop.axis = outer;

@@ -11,8 +11,8 @@
 namespace deplo::rules::raising {
 namespace {
 
-constexpr std::size_t most_inequalities = 1000;
-constexpr std::int64_t most_coefficient = std::int64_t{1} << 30, most_constant = 2 * most_coefficient;
+constexpr std::size_t max_inequalities = 1000;
+constexpr std::int64_t max_coefficient = std::int64_t{1} << 30, max_constant = 2 * max_coefficient;
 
 /// constant + sum of coefficient * variable. `coefficients` has the number of each variable as its key.
 struct Sum {
@@ -44,10 +44,10 @@ class Inequalities {
     sum.constant = floor_divide(sum.constant, divisor);
     // Products of two numbers must not overflow when they are summed. Leaving out an inequality cannot make a proof
     // wrong.
-    if (sum.constant > most_constant || sum.constant < -most_constant) return true;
+    if (sum.constant > max_constant || sum.constant < -max_constant) return true;
     for (auto& [variable, c] : sum.coefficients) {
       c /= divisor;
-      if (c > most_coefficient || c < -most_coefficient) return true;
+      if (c > max_coefficient || c < -max_coefficient) return true;
     }
     const auto [known, fresh] = sums_.try_emplace(std::move(sum.coefficients), sum.constant);
     if (!fresh) known->second = std::min(known->second, sum.constant);
@@ -55,7 +55,7 @@ class Inequalities {
   }
 
   bool has_solution() const {
-    if (sums_.empty() || sums_.size() > most_inequalities) return true;
+    if (sums_.empty() || sums_.size() > max_inequalities) return true;
     std::map<int, Uses> uses;
     for (const auto& [coefficients, constant] : sums_)
       for (const auto& [variable, c] : coefficients) {

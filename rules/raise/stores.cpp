@@ -20,7 +20,7 @@
 namespace deplo::rules::raising {
 namespace {
 
-constexpr std::int64_t most_blocks = 1 << 22;
+constexpr std::int64_t max_blocks = 1 << 22;
 
 /// The summand coefficient * variable. The variable is below `extent`.
 struct Term {
@@ -195,8 +195,8 @@ class Store {
     const std::int64_t upper = in_.number(loop, loop.operand("upper"), "an upper bound");
     const auto& grid = in_.launch.grid;
     if (step <= 0) in_.refuse(loop, fmt::format("expected a step above 0, found {}", step));
-    if (upper > most_blocks || grid[0] * grid[1] * grid[2] > most_blocks)
-      in_.refuse(loop, fmt::format("expected at most {} blocks and trips", most_blocks));
+    if (upper > max_blocks || grid[0] * grid[1] * grid[2] > max_blocks)
+      in_.refuse(loop, fmt::format("expected at most {} blocks and trips", max_blocks));
     std::vector<bool> dealt(static_cast<std::size_t>(std::max<std::int64_t>(upper, 0)));
     for (std::int64_t block = 0; block < grid[0] * grid[1] * grid[2]; ++block) {
       in_.solved = {{"bx", block % grid[0]}, {"by", block / grid[0] % grid[1]}, {"bz", block / grid[0] / grid[1]}};
@@ -317,8 +317,8 @@ class Store {
     for (std::size_t i = 0; i < trips_.size(); ++i) unknowns.emplace_back("l" + std::to_string(i), trips_[i]);
     for (const auto& [name, extent] : unknowns) all *= extent;
     for (std::size_t d = 0; d < blocks_.size(); ++d) wanted *= tiles(d);
-    if (all > most_blocks)
-      in_.refuse(op_, fmt::format("expected at most {} blocks and trips, found {}", most_blocks, all));
+    if (all > max_blocks)
+      in_.refuse(op_, fmt::format("expected at most {} blocks and trips, found {}", max_blocks, all));
     std::set<std::vector<std::int64_t>> written;
     for (std::int64_t number = 0; number < all; ++number) {
       in_.solved.clear();

@@ -329,7 +329,7 @@ std::optional<std::size_t> transposed_axis(const ir::Program& program, const Tar
   return std::nullopt;
 }
 
-constexpr std::int64_t most_summed = 256;  // elements of a thread; their sums fill half of the registers
+constexpr std::int64_t max_summed = 256;  // elements of a thread; their sums fill half of the registers
 // A thread takes two elements in each of 8 rows: docs/performance.md, "Functions and transposed copies".
 constexpr std::int64_t transposed_elements = 2;
 std::int64_t transposed_threads(std::int64_t extent) {
@@ -372,7 +372,7 @@ std::optional<std::size_t> window_axis(const ir::Program& program, const Target&
   const ir::Tile& tile = tile_of(program);
   if (!target.cpu) return std::nullopt;
   const bool channels = has_channels(tile);
-  if (channels && longest_sum(tile) > most_elements_with_channels) return std::nullopt;
+  if (channels && longest_sum(tile) > max_elements_with_channels) return std::nullopt;
   for (std::size_t i = tile.axes.size() - 1; i-- > 0;)
     if (tile.axes[i].extent > 1 && reads_windows(tile, tile.axes[i], channels)) return i;
   return std::nullopt;
@@ -494,7 +494,7 @@ std::vector<Value> element_options(const ir::Program& program, std::int64_t high
   const std::int64_t least = apart ? 1 : target.vector_lanes;
   std::int64_t wanted = apart                      ? scanned_lines
                         : searches(tile) || places ? target.vector_lanes
-                                                   : std::min(512 / bytes_of_rows(program), most_summed);
+                                                   : std::min(512 / bytes_of_rows(program), max_summed);
   while (wanted > least && wanted * target.units > count) wanted /= 2;
   return options({wanted, 128, 64, 256, 32, 16, 8, 4, 2, 1}, 1, high);
 }

@@ -18,8 +18,8 @@ namespace {
 
 using Loops = std::vector<const ir::Loop*>;  // a loop and its copies
 
-constexpr std::int64_t full_trips = 64;   // the articles' budget: a loop of up to 64 trips may be unrolled whole
-constexpr std::int64_t most_copies = 16;  // copies in a partial unroll; with more, the loop's overhead is negligible
+constexpr std::int64_t full_trips = 64;  // the articles' budget: a loop of up to 64 trips may be unrolled whole
+constexpr std::int64_t max_copies = 16;  // copies in a partial unroll; with more, the loop's overhead is negligible
 
 bool computes_only(const ir::Loop& loop) {
   bool good = true;
@@ -100,20 +100,20 @@ std::vector<Value> factors(const Loops& loops, const ir::Program& program, const
     return {Value{std::int64_t{0}}};
   std::vector<Value> result;
   const std::int64_t trip = trip_instructions(loop, tile) * static_cast<std::int64_t>(loops.size());
-  const std::int64_t most = target.cpu ? full_trips : most_unrolled / trip;
+  const std::int64_t most = target.cpu ? full_trips : max_unrolled / trip;
   const bool small = ir::mma::trips(loop) <= std::min(full_trips, most);
   constexpr std::int64_t short_sweep = 32;  // iterations; unrolling longer sweeps costs more compile time than it gains
   const bool divides = !divisors_of(loop.body, loop.axis.name).empty();  // an unrolled window needs no divisions
   const bool sweep = is_row_sweep(loop, program, target), is_short = divides || ir::mma::trips(loop) <= short_sweep;
   if (small && (!target.cpu || (sweep && is_short))) add_option(result, 0);
-  if (sweep && !is_short && loop.axis.bind == ir::Bind::reduce && ir::mma::trips(loop) % most_copies == 0)
-    add_option(result, most_copies / 2);
+  if (sweep && !is_short && loop.axis.bind == ir::Bind::reduce && ir::mma::trips(loop) % max_copies == 0)
+    add_option(result, max_copies / 2);
   if (!target.cpu && !small && sums_elements_of_memory(loop, program))
-    for (const std::int64_t factor : {most_copies, most_copies / 2})
+    for (const std::int64_t factor : {max_copies, max_copies / 2})
       if (factor <= most && ir::mma::trips(loop) % factor == 0 && result.empty()) add_option(result, factor);
   add_option(result, 1);
   for (const std::int64_t factor :
-       divisors(ir::mma::trips(loop), 2, target.cpu ? most_copies / 2 : std::min(most, most_copies)))
+       divisors(ir::mma::trips(loop), 2, target.cpu ? max_copies / 2 : std::min(most, max_copies)))
     if (ir::mma::trips(loop) > factor && (!target.cpu || (factor & (factor - 1)) == 0)) add_option(result, factor);
   if (small) add_option(result, 0);
   return result;

@@ -126,9 +126,9 @@ std::vector<Grid> grids(const ir::Program& program, const Matmul& matmul, const 
   const ir::mma::Factor a = factors_of(program, matmul).a;
   const std::int64_t made = a.in_slab() ? 0 : fragments_made(*matmul.reduce, a, atom);
   std::vector<std::pair<double, Grid>> scored;
-  const std::int64_t most_m = block.m / atom.m, most_n = block.n / atom.n;
-  for (const std::int64_t groups : divisors(most_m, 1, most_m))
-    for (const std::int64_t columns : divisors(most_n, 1, most_n)) {
+  const std::int64_t max_m = block.m / atom.m, max_n = block.n / atom.n;
+  for (const std::int64_t groups : divisors(max_m, 1, max_m))
+    for (const std::int64_t columns : divisors(max_n, 1, max_n)) {
       const std::int64_t rows = groups * atom.warps, warps = rows * columns;
       if (!fits(block, {rows, columns}, atom, made, target)) continue;
       const Block part = part_of(block, atom, rows, columns);

@@ -24,7 +24,7 @@ namespace deplo::rules {
 namespace {
 
 // Blocks per unit. With more, blocks hide each other's beginnings and ends without this rule.
-constexpr std::int64_t most_resident = 4;
+constexpr std::int64_t max_resident = 4;
 
 // How often a tile fills the slots of TMA's copies: slot s is filled `rounds` times, and once more if s < `rest`.
 struct Fills {
@@ -117,7 +117,7 @@ std::vector<Value> block_options(const ir::Program& program, const Target& targe
     registers = std::min(registers, thread_registers(threads, target));
   const std::int64_t fit = occupancy(threads, registers, shared_bytes(program, target), target).blocks;
   std::vector<Value> result = {Value{std::int64_t{0}}};
-  for (std::int64_t resident = 1; resident <= std::min(fit, most_resident); ++resident)
+  for (std::int64_t resident = 1; resident <= std::min(fit, max_resident); ++resident)
     if (resident * target.units < grid) add_option(result, resident * target.units);
   return result;
 }

@@ -48,7 +48,7 @@ std::vector<Value> tails(const ir::Loop& pipeline, const ir::Tile& tile) {
     const auto* loop = stmt.as<ir::Loop>();
     if (loop == nullptr) return;
     const std::int64_t unrolled = trip_instructions(*loop, tile) * ir::mma::trips(*loop);
-    once |= unrolled <= most_unrolled && 2 * unrolled > most_unrolled;
+    once |= unrolled <= max_unrolled && 2 * unrolled > max_unrolled;
   });
   if (pipeline.end) return {Value{predicated}};  // only the block knows which slab is the last one
   std::vector<Value> result = {Value{peeled}, Value{predicated}};

@@ -27,7 +27,7 @@ namespace deplo::rules {
 namespace {
 
 // Each of 8 slices of a chunk of 32 has four steps: a vector of an operand that walks k.
-constexpr std::int64_t most_slices = 8;
+constexpr std::int64_t max_slices = 8;
 // Warps per unit, two per scheduler: one multiplies while the other waits for its operands.
 constexpr double enough_warps = 8;
 
@@ -59,7 +59,7 @@ std::vector<Value> slice_options(const ir::Program& program, const ir::Loop& loo
   const double warps = static_cast<double>(ceil_div(blocks, target.units)) *
                        static_cast<double>(ir::count_of(tile, ir::Bind::thread)) / static_cast<double>(target.warp);
   std::vector<std::int64_t> legal = {1};
-  for (std::int64_t slices = 2; slices <= most_slices && loop.axis.extent % slices == 0; slices *= 2)
+  for (std::int64_t slices = 2; slices <= max_slices && loop.axis.extent % slices == 0; slices *= 2)
     if (keeps_guard(loop, slices) && fits(program, sums, slices, target)) legal.push_back(slices);
   const auto enough = [&](std::int64_t slices) { return warps * static_cast<double>(slices) >= enough_warps; };
   const auto first = std::ranges::find_if(legal, enough);

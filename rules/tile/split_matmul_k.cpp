@@ -18,11 +18,11 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::int64_t most_splits = 64;  // with more, the atomics on one element queue up
+constexpr std::int64_t max_splits = 64;  // with more, the atomics on one element queue up
 // Twice the 8 blocks of 256 threads that a multiprocessor holds (CUDA C++ Programming Guide, "Technical
 // Specifications"): with two rounds of blocks the last round wastes little, and a further split only means more
 // additions in memory.
-constexpr std::int64_t most_blocks_a_unit = 16;
+constexpr std::int64_t max_blocks_a_unit = 16;
 
 // Returns the position in the tile's body of the loop over the chunks of the matmul's sum; nullopt if the sum is not
 // chunked.
@@ -88,12 +88,12 @@ bool fill(std::int64_t blocks, std::int64_t chunks, const Target& target) {
 // The first option is the smallest split whose blocks fill the target, because clusters merge their sums without
 // additions in memory. The others follow in order.
 std::vector<Value> split_options(std::int64_t chunks, std::int64_t blocks, const Target& target) {
-  const std::vector<std::int64_t> splits = divisors(chunks, 1, most_splits);
+  const std::vector<std::int64_t> splits = divisors(chunks, 1, max_splits);
   const auto fills = [&](std::int64_t split) { return fill(blocks * split, chunks / split, target); };
   const auto first = std::find_if(splits.begin(), splits.end(), fills);
   std::vector<Value> result = {Value{first == splits.end() ? splits.back() : *first}};
   for (const std::int64_t split : splits)
-    if (split == 1 || target.cpu || blocks * split <= most_blocks_a_unit * target.units) add_option(result, split);
+    if (split == 1 || target.cpu || blocks * split <= max_blocks_a_unit * target.units) add_option(result, split);
   return result;
 }
 

@@ -27,7 +27,7 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::int64_t most_alignment = 64;  // bytes, of a copied stage (CPUs: a vector of 16 floats)
+constexpr std::int64_t max_alignment = 64;  // bytes, of a copied stage (CPUs: a vector of 16 floats)
 
 struct Plan {
   ir::Stage stage;
@@ -349,7 +349,7 @@ Verdict decide_stage_inputs(const ir::Program& program, const Target& target, co
     bool worth = false, must = false;
     for (const Plan& plan : plans) {
       if (plan.stage.source != source) continue;
-      bytes += (plan.bytes + most_alignment - 1) / most_alignment * most_alignment;
+      bytes += (plan.bytes + max_alignment - 1) / max_alignment * max_alignment;
       worth |= wanted(plan, program, target);
       must |= needed(plan, program, target);
     }

@@ -15,7 +15,7 @@
 namespace deplo::search::compare {
 namespace {
 
-constexpr std::size_t most_sampled = 20000;  // the correlation's standard error is then below 0.01
+constexpr std::size_t max_sampled = 20000;  // the correlation's standard error is then below 0.01
 constexpr std::array<std::pair<std::string_view, Order>, 4> orders = {{{"recorded", Order::recorded},
                                                                        {"importance", Order::importance},
                                                                        {"reversed", Order::reversed},
@@ -45,8 +45,8 @@ double neighbour_correlation(const TableSpace& space, double centre, std::uint64
   const Records& records = space.records();
   std::vector<std::uint32_t> sample(space.rows().begin(), space.rows().end());
   Rng rng(seed);
-  if (sample.size() > most_sampled) shuffle(sample, rng);
-  sample.resize(std::min(sample.size(), most_sampled));
+  if (sample.size() > max_sampled) shuffle(sample, rng);
+  sample.resize(std::min(sample.size(), max_sampled));
   const auto log_time = [&](std::uint32_t row) { return std::log(records.records[row].outcome.microseconds / centre); };
   Correlation correlation;
   for (const std::uint32_t row : sample) {

@@ -22,7 +22,7 @@ using model::add;
 using model::Labelled;
 using Rows = model::LabelledRows;
 
-constexpr std::size_t most_fitted = 128, most_conditioned = 512;  // rows; fitting and conditioning take cubic time
+constexpr std::size_t max_fitted = 128, max_conditioned = 512;  // rows; fitting and conditioning take cubic time
 constexpr int fit_steps = 24;
 constexpr std::size_t folds = 5;  // number of parts of the rows, if there is only one set to learn from
 
@@ -83,9 +83,9 @@ Estimate by_process(const Rows& from, const Rows& at, std::uint64_t seed) {
   std::vector<std::size_t> numbers(from.size());
   std::iota(numbers.begin(), numbers.end(), 0);
   shuffle(numbers, rng);
-  numbers.resize(std::min(numbers.size(), most_conditioned));
+  numbers.resize(std::min(numbers.size(), max_conditioned));
   const Rows all = pick(from, numbers);
-  const Rows some = pick(from, std::span(numbers).first(std::min(numbers.size(), most_fitted)));
+  const Rows some = pick(from, std::span(numbers).first(std::min(numbers.size(), max_fitted)));
   const std::vector<float> sizes = deviations(all);
   std::vector<double> y = all.y;
   const double middle = mean(y), deviation = std::max(model::standardise(y), 1e-9);

@@ -12,7 +12,7 @@
 namespace deplo::search::compare {
 namespace {
 
-constexpr std::size_t most_exact = 40;  // 2^40 sign patterns are still exact as doubles
+constexpr std::size_t max_exact = 40;  // 2^40 sign patterns are still exact as doubles
 
 // Twice the mid-ranks of the magnitudes, so that they are whole numbers.
 std::vector<std::size_t> double_ranks(const std::vector<double>& differences) {
@@ -67,7 +67,7 @@ double wilcoxon(std::span<const double> differences) {
   const std::vector<std::size_t> ranks = double_ranks(kept);
   std::size_t positive = 0;
   for (std::size_t i = 0; i < kept.size(); ++i) positive += kept[i] > 0 ? ranks[i] : 0;
-  return kept.size() <= most_exact ? exact_p(ranks, positive) : normal_p(ranks, positive);
+  return kept.size() <= max_exact ? exact_p(ranks, positive) : normal_p(ranks, positive);
 }
 
 std::vector<double> holm(std::span<const double> p) {

@@ -16,11 +16,11 @@ constexpr std::size_t least_changes = 2, kinds_of_changes = 3;
 constexpr std::size_t design_pool = 1000;
 // For each evaluation since the last round a twentieth of the drawn samples is replaced, but at most a quarter, because
 // a path through a kernel's space is slow.
-constexpr std::size_t twentieth = 20, most_twentieths = 5;
+constexpr std::size_t twentieth = 20, max_twentieths = 5;
 // Half of each kind is used up to 200 evaluations, and all from 400 evaluations on. A few evaluations cannot
 // distinguish a thousand candidates, and in a large space only many mutants leave a valley late in a run.
 constexpr double whole_from = 400, least_share = 0.5;
-constexpr std::size_t most_in_vain = 50;  // unsuccessful draws in a row, after which hardly any candidate is left
+constexpr std::size_t max_in_vain = 50;  // unsuccessful draws in a row, after which hardly any candidate is left
 
 void worst_first(std::vector<SamplePtr>& samples, std::span<const double> bounds) {
   std::vector<std::size_t> order(samples.size());
@@ -97,7 +97,7 @@ std::vector<SamplePtr> Pool::unseen(const std::vector<SamplePtr>& samples) const
 
 template <class Draw>
 void Pool::fill(std::vector<SamplePtr>& samples, std::size_t size, Distinct& listed, Draw&& draw) {
-  for (std::size_t in_vain = 0; samples.size() < size && in_vain < most_in_vain;) {
+  for (std::size_t in_vain = 0; samples.size() < size && in_vain < max_in_vain;) {
     SamplePtr drawn = draw();
     if (!listed.insert(*drawn)) {
       ++in_vain;
@@ -170,7 +170,7 @@ std::size_t Pool::grown(std::size_t size) const {
 }
 
 std::vector<SamplePtr> Pool::candidates(const std::vector<Trail>& fastest) {
-  twentieths_ = std::min(most_twentieths, asked_.size() - asked_before_);
+  twentieths_ = std::min(max_twentieths, asked_.size() - asked_before_);
   asked_before_ = asked_.size();
   Distinct listed(*this);
   renew(random_, grown(size_), listed,

@@ -15,7 +15,7 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 // The hyperparameters hardly move after 128 evaluations, and a fit takes cubic time. Conditioning on more than 256
 // evaluations costs more time than it gains.
-constexpr std::size_t most_fitted = 128, most_conditioned = 256;
+constexpr std::size_t max_fitted = 128, max_conditioned = 256;
 constexpr std::size_t least_fitted = 3;
 constexpr double refit_growth = 1.3;
 // steps of the first fit and of later fits, which start from the latest result
@@ -97,7 +97,7 @@ void Surrogate::fit(const std::vector<double>& values) {
   if (values.size() < least_fitted) return;
   const bool grown = static_cast<double>(told_.size()) >= refit_growth * static_cast<double>(fitted_);
   if (!grown && version_ == encoding_.version()) return;
-  const Numbers numbers = subset(by_time_, most_fitted, rng_);
+  const Numbers numbers = subset(by_time_, max_fitted, rng_);
   process_.fit(points(numbers), at(values, numbers), encoding_.dimensions(), encoding_.knobs(),
                fitted_ == 0 ? first_steps : more_steps);
   fitted_ = told_.size();
@@ -105,7 +105,7 @@ void Surrogate::fit(const std::vector<double>& values) {
 }
 
 void Surrogate::condition(const std::vector<double>& values) {
-  const Numbers numbers = values.empty() ? Numbers() : subset(by_time_, most_conditioned, rng_);
+  const Numbers numbers = values.empty() ? Numbers() : subset(by_time_, max_conditioned, rng_);
   std::vector<double> columns = at(values, numbers);
   std::vector<double> logs = values.empty() ? std::vector<double>() : costs();
   cost_weight_ = logs.empty() ? 0 : cost_ * standardise(logs);

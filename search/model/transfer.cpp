@@ -12,14 +12,14 @@
 namespace deplo::search::model {
 namespace {
 
-// most_fitted is as in surrogate.cpp. Conditioning is done once, so it may use more records. Its time is cubic in their
+// max_fitted is as in surrogate.cpp. Conditioning is done once, so it may use more records. Its time is cubic in their
 // number. On the six spaces, it scored 0.949 with 256 of all records, 0.961 with 512, and 0.955 with 768 (12 to 16
 // repeats).
-constexpr std::size_t most_fitted = 128, most_conditioned = 512;
+constexpr std::size_t max_fitted = 128, max_conditioned = 512;
 constexpr int fit_steps = 24;
 constexpr double source_clip = 0.5;
-constexpr std::size_t most_best = 32;  // number of candidates taken from each source
-constexpr double strength = 5;         // evaluations that the prior of equal slopes is worth
+constexpr std::size_t max_best = 32;  // number of candidates taken from each source
+constexpr double strength = 5;        // evaluations that the prior of equal slopes is worth
 
 Points points(const std::vector<Codes>& codes, Encoding& encoding) {
   Points result{encoding.dimensions().size(), {}};
@@ -48,11 +48,11 @@ void Transfer::add(const SourceTask& source, Encoding& encoding, Rng& rng) {
 
   Origin origin;
   origin.deviation = standardise(logs);
-  for (const std::size_t i : subset(by_time, most_conditioned, rng)) {
+  for (const std::size_t i : subset(by_time, max_conditioned, rng)) {
     origin.codes.push_back(encoding.codes(source[i].trail));
     origin.values.push_back(logs[i]);
   }
-  for (std::size_t i = 0; i < std::min(most_best, by_time.size()); ++i) best_.push_back(source[by_time[i]].trail);
+  for (std::size_t i = 0; i < std::min(max_best, by_time.size()); ++i) best_.push_back(source[by_time[i]].trail);
   origins_.push_back(std::move(origin));
 }
 
@@ -73,7 +73,7 @@ void Transfer::refresh(Encoding& encoding) {
       origin.process = std::make_unique<GaussianProcess>();
       std::vector<Codes> some;
       std::vector<double> values;
-      const std::size_t stride = (origin.codes.size() + most_fitted - 1) / most_fitted;
+      const std::size_t stride = (origin.codes.size() + max_fitted - 1) / max_fitted;
       for (std::size_t i = 0; i < origin.codes.size(); i += stride) {
         some.push_back(origin.codes[i]);
         values.push_back(origin.values[i]);

@@ -14,8 +14,8 @@
 namespace deplo::search {
 namespace {
 
-constexpr std::size_t most_values = std::size_t{1} << 16;  // per parameter: options are 16 bits
-constexpr std::size_t most_bytes = std::size_t{1} << 30;   // 8 million configurations of 14 parameters and 4 launches
+constexpr std::size_t max_values = std::size_t{1} << 16;  // per parameter: options are 16 bits
+constexpr std::size_t max_bytes = std::size_t{1} << 30;   // 8 million configurations of 14 parameters and 4 launches
 
 }  // namespace
 
@@ -59,8 +59,8 @@ std::uint16_t RecordsBuilder::option(std::size_t knob, const std::string& json) 
 
 std::uint16_t RecordsBuilder::add_option(std::size_t knob, Value value, std::string json) {
   const std::size_t number = records_.knobs[knob].values.size();
-  if (number == most_values)
-    throw Error(fmt::format("{}: expected at most {} values of '{}', found more", place_, most_values,
+  if (number == max_values)
+    throw Error(fmt::format("{}: expected at most {} values of '{}', found more", place_, max_values,
                             records_.knobs[knob].name));
   bytes_ += 2 * json.size();
   if (const auto* text = std::get_if<std::string>(&value)) bytes_ += 2 * text->size();
@@ -90,11 +90,11 @@ void RecordsBuilder::add_record(Record record, std::span<const double> launches)
     throw Error(fmt::format("{}: expected at most {} launches, found more", place_, most));
   bytes_ += sizeof(Record) + record.outcome.message.size() + knobs() * sizeof(std::uint16_t) +
             launches.size() * sizeof(double);
-  if (bytes_ > most_bytes)
+  if (bytes_ > max_bytes)
     throw Error(
         fmt::format("{}: expected a recorded space that takes at most {} GiB of memory, found more after {} "
                     "configurations",
-                    place_, most_bytes >> 30, records_.records.size()));
+                    place_, max_bytes >> 30, records_.records.size()));
   record.first_launch = static_cast<std::uint32_t>(records_.launches.size());
   record.launches = static_cast<std::uint32_t>(launches.size());
   record.outcome.seconds = record.cost();

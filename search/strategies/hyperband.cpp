@@ -48,8 +48,8 @@ class Hyperband final : public Searcher {
  public:
   Hyperband(const Space& space, const Settings& settings)
       : tree_(space), rng_(settings.seed()), eta_(settings.integer("eta")) {
-    for (std::int64_t least = eta_; least <= settings.integer("R"); least *= eta_) ++most_rungs_;
-    next_rungs_ = most_rungs_;
+    for (std::int64_t least = eta_; least <= settings.integer("R"); least *= eta_) ++max_rungs_;
+    next_rungs_ = max_rungs_;
   }
 
   std::vector<Candidate> ask(std::size_t n) override {
@@ -75,9 +75,9 @@ class Hyperband final : public Searcher {
         if (Candidate candidate = next_of(bracket)) return candidate;
       std::erase_if(open_, [](const Bracket& bracket) { return bracket.finished(); });
       if (tree_.root().finished) return next_left();
-      const double n = std::ceil((most_rungs_ + 1) * std::pow(eta_, next_rungs_) / (next_rungs_ + 1));
+      const double n = std::ceil((max_rungs_ + 1) * std::pow(eta_, next_rungs_) / (next_rungs_ + 1));
       open_.push_back({next_rungs_, static_cast<std::size_t>(n), static_cast<std::size_t>(n)});
-      next_rungs_ = next_rungs_ > 0 ? next_rungs_ - 1 : most_rungs_;
+      next_rungs_ = next_rungs_ > 0 ? next_rungs_ - 1 : max_rungs_;
     }
   }
 
@@ -131,7 +131,7 @@ class Hyperband final : public Searcher {
   Tree tree_;
   Rng rng_;
   std::int64_t eta_;
-  int most_rungs_ = 0, next_rungs_ = 0;  // next_rungs_: of the next bracket
+  int max_rungs_ = 0, next_rungs_ = 0;  // next_rungs_: of the next bracket
   std::deque<Bracket> open_;
   std::deque<Entry> entries_;  // in the order in which they were drawn or told
   std::unordered_map<std::string, Entry*> by_trail_;

@@ -22,7 +22,7 @@ constexpr Hyperparameter climb_parameter =
     integer("climb", "20", 0, 1000, "0 10 20 40",
             "replaces design if the untuned schedule is known: evaluations of neighbours of the best");
 // In a larger round the model would be out of date before the round ends.
-constexpr double most_batch = 64;
+constexpr double max_batch = 64;
 constexpr Hyperparameter batch_parameter = number("batch", "0.08", 0, 1, "0.04 0.06 0.08 0.12",
                                                   "evaluations per round, as a share of all before it; 64 at most");
 constexpr Hyperparameter random_parameter = number("random", "0.05", 0, 1, "0 0.05 0.1", "share of random evaluations");

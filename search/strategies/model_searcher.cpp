@@ -51,7 +51,7 @@ void ModelSearcher::fill(std::size_t wanted) {
   std::vector<model::SamplePtr> round = surrogate_.beginning();
   if (round.empty() && surrogate_.ready()) {
     const double batch = batch_ * static_cast<double>(surrogate_.count_told());
-    round = propose(std::max(wanted, static_cast<std::size_t>(std::clamp(batch, 1.0, most_batch))));
+    round = propose(std::max(wanted, static_cast<std::size_t>(std::clamp(batch, 1.0, max_batch))));
   }
   queue_.assign(round.begin(), round.end());
 }

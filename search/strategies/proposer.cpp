@@ -7,7 +7,7 @@
 namespace deplo::search::strategies {
 namespace {
 
-constexpr int most_known = 100;  // wishes in a row for known candidates, after which the searcher makes no progress
+constexpr int max_known = 100;  // wishes in a row for known candidates, after which the searcher makes no progress
 
 }  // namespace
 
@@ -24,7 +24,7 @@ std::vector<Candidate> Proposer::ask(std::size_t n) {
 
 Candidate Proposer::next() {
   if (tree_.root().finished) return nullptr;
-  for (int known = 0; known < most_known; ++known) {
+  for (int known = 0; known < max_known; ++known) {
     const std::optional<Trail> wanted = wish();
     if (!wanted) break;
     Candidate candidate = replay(space_, *wanted);

@@ -98,8 +98,7 @@ class Puct final : public Searcher {
     const std::vector<Trail> best = surrogate_.best(1);
     best_ = best.empty() ? Trail() : best[0];
     left_ =
-        static_cast<std::size_t>(std::clamp(batch_ * static_cast<double>(surrogate_.count_told()), 1.0, most_batch)) -
-        1;
+        static_cast<std::size_t>(std::clamp(batch_ * static_cast<double>(surrogate_.count_told()), 1.0, max_batch)) - 1;
   }
 
   std::size_t choose(const Node& node) {

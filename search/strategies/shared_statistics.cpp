@@ -14,7 +14,7 @@ namespace {
 
 constexpr double visits_before = 0.1;  // N₀
 constexpr double clip = 0.5;           // q for 32 or more results
-constexpr std::size_t most_results = 2048, kept_results = 1024;
+constexpr std::size_t max_results = 2048, kept_results = 1024;
 constexpr std::size_t rounds_kept = 32;  // similarities are dropped if this many rounds did not need them
 
 Eigen::Map<const Eigen::ArrayXf> array(const std::vector<float>& values) {
@@ -43,7 +43,7 @@ void SharedStatistics::tell(const model::Codes& codes, double time) {
 }
 
 void SharedStatistics::add(const model::Codes& codes, double time) {
-  if (results_.size() == most_results) forget_some();
+  if (results_.size() == max_results) forget_some();
   if (numbers_.try_emplace(codes, results_.size()).second) results_.push_back({codes, time});
 }
 

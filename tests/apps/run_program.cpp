@@ -41,8 +41,8 @@ namespace {
     const rlimit limit{static_cast<rlim_t>(how.largest_file), static_cast<rlim_t>(how.largest_file)};
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0 || std::signal(SIGXFSZ, SIG_IGN) == SIG_ERR) _exit(126);
   }
-  if (how.most_memory >= 0) {
-    const rlimit limit{static_cast<rlim_t>(how.most_memory), static_cast<rlim_t>(how.most_memory)};
+  if (how.max_memory >= 0) {
+    const rlimit limit{static_cast<rlim_t>(how.max_memory), static_cast<rlim_t>(how.max_memory)};
     if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(126);
   }
   if (how.user != 0 && (setgroups(0, nullptr) != 0 || setgid(how.user) != 0 || setuid(how.user) != 0)) _exit(126);

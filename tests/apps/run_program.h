@@ -19,7 +19,7 @@ struct How {
   std::vector<std::string> environment = {};  // "NAME=value", added to our environment
   int signal_after_ms = -1;                   // milliseconds after which `signal` is sent; -1: never
   std::int64_t largest_file = -1;             // writes beyond this many bytes fail, as on a full disk; -1: no limit
-  std::int64_t most_memory = -1;         // limit of the address space in bytes; -1: none. Sanitizers need terabytes
+  std::int64_t max_memory = -1;          // limit of the address space in bytes; -1: none. Sanitizers need terabytes
   int signal = 2;                        // SIGINT by default
   bool no_output = false;                // closes standard output
   std::function<void()> meanwhile = {};  // called while the program runs, before a signal is sent

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t most_lines = 4;       // lines on the error stream: the error, and warnings before it
+constexpr std::size_t max_lines = 4;        // lines on the error stream: the error, and warnings before it
 constexpr std::size_t longest_line = 1200;  // bytes in one line; a dozen lines of a terminal
 
 void limit_seconds(int seconds) {
@@ -43,7 +43,7 @@ bool is_control(char c) { return (static_cast<unsigned char>(c) < 32 && c != '\n
 std::string complaint(int code, const std::string& out, const std::string& err) {
   if (code < 0 || code > 2) return fmt::format("exit code {}", code);
   if (code != 0 && err.empty() && out.empty()) return "refused without a word";
-  if (static_cast<std::size_t>(std::ranges::count(err, '\n')) > most_lines) return "many lines on the error stream";
+  if (static_cast<std::size_t>(std::ranges::count(err, '\n')) > max_lines) return "many lines on the error stream";
   std::size_t begin = 0;
   for (std::size_t end = err.find('\n'); end != std::string::npos; begin = end + 1, end = err.find('\n', begin))
     if (end - begin > longest_line) return fmt::format("a message of {} bytes", end - begin);
@@ -116,7 +116,7 @@ struct Runner {
   void guarded(const std::string& reader, const F& f) {
     streams.clear();
     forget_peak();
-    limit_seconds(most_seconds);
+    limit_seconds(max_seconds);
     const std::clock_t begin = std::clock();
     try {
       f();
@@ -129,7 +129,7 @@ struct Runner {
     verdict.seconds = std::max(verdict.seconds, static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
     const double peak = peak_bytes();
     verdict.bytes = std::max(verdict.bytes, peak);
-    if (peak > most_bytes) fail(End::memory, reader, fmt::format("{:.0f} MB", peak * 1e-6));
+    if (peak > max_bytes) fail(End::memory, reader, fmt::format("{:.0f} MB", peak * 1e-6));
     if (!kind.may_change && (!fs::exists(file()) || read_bytes(file()) != bytes))
       fail(End::lost, reader, "the file was written to");
   }

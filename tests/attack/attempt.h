@@ -23,14 +23,14 @@ inline constexpr std::array<std::string_view, 8> end_names = {"accepted", "refus
                                                               "unclear",  "hung",    "memory", "crashed"};
 
 /// Limit on the CPU time of one reader, in seconds. SIGPROF kills the process after that.
-inline constexpr int most_seconds =
+inline constexpr int max_seconds =
 #ifdef __SANITIZE_ADDRESS__
     200;
 #else
     20;
 #endif
 /// Limit on the resident memory of one reader, in bytes. The files have a few MB at most.
-inline constexpr double most_bytes = 1e9;
+inline constexpr double max_bytes = 1e9;
 
 struct Verdict {
   End end = End::refused;

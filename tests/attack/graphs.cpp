@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double most_steps = 2e5;  // steps of the interpreter: a tenth of a second
+constexpr double max_steps = 2e5;  // steps of the interpreter: a tenth of a second
 
 /// Damages one entry of the archive, or an entry of an archive inside that entry. The zip itself stays whole.
 void damage_entry(tests::Entries& entries, const std::string& other, Rng& rng, const fs::path& folder) {
@@ -148,7 +148,7 @@ std::string check_graph(const Source& source) {
     steps += rules::lane_steps(kernel);
     for (const ir::Buffer& buffer : kernel.buffers) steps += static_cast<double>(ir::span(buffer));
   }
-  if (!(steps < most_steps) || !is_moderate(graph)) return "";
+  if (!(steps < max_steps) || !is_moderate(graph)) return "";
   Progress progress(stderr, true);
   for (const apps::OutputCheck& output : apps::run(options, progress).outputs)
     if (!output.right) return fmt::format("output {} is wrong by {}: {}", output.name, output.error, output.worst);

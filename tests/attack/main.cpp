@@ -149,7 +149,7 @@ class Job {
       if (seen_ != shared_->number) {
         seen_ = shared_->number;
         changed_ = Clock::now();
-      } else if (Clock::now() - changed_ > std::chrono::seconds(20 * most_seconds)) {
+      } else if (Clock::now() - changed_ > std::chrono::seconds(20 * max_seconds)) {
         kill(child_, SIGPROF);
       }
       return true;

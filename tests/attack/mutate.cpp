@@ -8,7 +8,7 @@
 namespace deplo::attack {
 namespace {
 
-constexpr std::size_t most_bytes = 4 << 20;  // larger files make cases slow and find no more
+constexpr std::size_t max_bytes = 4 << 20;  // larger files make cases slow and find no more
 constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
 constexpr std::string_view digits = "0123456789";
 
@@ -31,7 +31,7 @@ Span run_of(const std::string& text, std::string_view characters, Rng& rng) {
 }
 
 void replace(std::string& text, Span where, std::string_view by) {
-  if (text.size() + by.size() <= most_bytes) text.replace(where.at, where.length, by);
+  if (text.size() + by.size() <= max_bytes) text.replace(where.at, where.length, by);
 }
 
 void change_byte(std::string& text, Rng& rng) {
@@ -128,7 +128,7 @@ void repeat(std::string& text, Rng& rng) {
   constexpr std::array<std::size_t, 3> times = {10, 1000, 30'000};
   const std::size_t count = times[rng.below(times.size())];
   std::string many;
-  for (std::size_t i = 0; i < count && many.size() < most_bytes / 2; ++i) many += text.substr(what.at, what.length);
+  for (std::size_t i = 0; i < count && many.size() < max_bytes / 2; ++i) many += text.substr(what.at, what.length);
   replace(text, {what.at, 0}, many);
 }
 

@@ -45,11 +45,11 @@ Seed seed_of(const Subject& subject) {
   const auto check = [source, buffers = kernel.buffers](const fs::path& file) {
     const measure::ptx::Kernel damaged(read_bytes(file), source, buffers);
     const measure::HostArrays arrays(buffers);
-    constexpr std::int64_t most_instructions = 100'000;
+    constexpr std::int64_t max_instructions = 100'000;
     damaged.launch(
         arrays,
         measure::ptx::LaunchOptions{
-            .blocks = source.cluster, .threads = source.threads, .seed = 1, .most_instructions = most_instructions});
+            .blocks = source.cluster, .threads = source.threads, .seed = 1, .max_instructions = max_instructions});
     return std::string();
   };
   return {fmt::format("{}_{}.ptx", subject.kernel, subject.target), text, {}, check};

@@ -22,8 +22,8 @@ namespace {
 using ir::Shape;
 using Statement = RandomExpression::Statement;
 
-constexpr std::int64_t most_elements = 4000;
-constexpr double most_value = 100;
+constexpr std::int64_t max_elements = 4000;
+constexpr double max_value = 100;
 
 std::string list(const Shape& shape) { return fmt::format("{}", fmt::join(shape, ", ")); }
 
@@ -33,10 +33,10 @@ std::optional<ir::TensorType> type_of(const RandomExpression& expression) {
     const std::string text = expression.text();
     const ir::torch::Graph graph = ir::torch::parse_expression(text);
     for (const ir::torch::Node& node : graph.nodes)
-      if (ir::element_count(node.type.shape) > most_elements) return std::nullopt;
+      if (ir::element_count(node.type.shape) > max_elements) return std::nullopt;
     const auto values = ir::torch::evaluate(graph, random_sources(text));
     for (const double value : values.at(0))
-      if (!(std::fabs(value) <= most_value)) return std::nullopt;
+      if (!(std::fabs(value) <= max_value)) return std::nullopt;
     return graph.nodes[static_cast<std::size_t>(graph.outputs.at(0))].type;
   } catch (const Error&) {
     return std::nullopt;

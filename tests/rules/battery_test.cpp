@@ -13,7 +13,7 @@
 namespace deplo::rules {
 namespace {
 
-constexpr double most_steps = 60e3;       // programs that take more lane-steps than this are not interpreted
+constexpr double max_steps = 60e3;        // programs that take more lane-steps than this are not interpreted
 constexpr double steps_per_golden = 3e6;  // after this many lane-steps, further options of a golden are only verified
 
 /// Calls f(pins) for every path through the rule's forks.
@@ -49,7 +49,7 @@ void check_form(const Rule& rule, const ir::Program& before, const ir::Program& 
 int check_golden(const Rule& rule, const Golden& golden) {
   const Target target = load_target(golden.target);
   const ir::Program before = ir::parse(golden.before, {}, golden.path);
-  const bool small = ir::verify(before).empty() && lane_steps(before) <= most_steps;
+  const bool small = ir::verify(before).empty() && lane_steps(before) <= max_steps;
   const ir::Memory memory = small ? random_memory(before, 1) : ir::Memory{};
   const ir::Memory expected = small ? result(before, memory) : ir::Memory{};
   const std::optional<ir::Proof> proof = small ? std::optional(ir::Proof(before, memory, 1)) : std::nullopt;
@@ -61,7 +61,7 @@ int check_golden(const Rule& rule, const Golden& golden) {
     SCOPED_TRACE(golden.path + ": " + print(pins));
     const ir::Program after = apply(rule, before, target, pins);
     check_form(rule, before, after, target, pins);
-    if (!small || lane_steps(after) > most_steps || steps > steps_per_golden) return;
+    if (!small || lane_steps(after) > max_steps || steps > steps_per_golden) return;
     steps += lane_steps(after);
     ++interpreted;
     ASSERT_EQ(difference(before, expected, result(after, memory)), "") << ir::print(after);

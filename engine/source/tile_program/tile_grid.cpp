@@ -14,8 +14,8 @@
 namespace deplo::engine {
 namespace {
 
-using ir::tile_program::most_blocks;
-constexpr int most_depth = 64;  // limits the nesting, so that it cannot exhaust the stack
+using ir::tile_program::max_blocks;
+constexpr int max_depth = 64;  // limits the nesting, so that it cannot exhaust the stack
 
 std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
@@ -33,7 +33,7 @@ class GridReader {
       if (peek() == '\0') fail(numbers_of_blocks, quoted(0));
       const std::size_t begin = at_;
       blocks = sum();
-      if (blocks < 1 || blocks > most_blocks) fail(numbers_of_blocks, found(begin, blocks));
+      if (blocks < 1 || blocks > max_blocks) fail(numbers_of_blocks, found(begin, blocks));
       if (!take(',')) break;
     }
     if (peek() != '\0') fail(numbers_of_blocks, quoted(0));
@@ -109,7 +109,7 @@ class GridReader {
 
   template <class Read>
   std::int64_t nested(Read read) {
-    if (++depth_ > most_depth) fail(fmt::format("at most {} nested parentheses and signs", most_depth), "more");
+    if (++depth_ > max_depth) fail(fmt::format("at most {} nested parentheses and signs", max_depth), "more");
     const std::int64_t value = read();
     --depth_;
     return value;
@@ -162,7 +162,7 @@ class GridReader {
   }
 
   const std::string numbers_of_blocks =
-      fmt::format("one to three numbers of blocks from 1 to {}, such as 64,2 or cdiv(a[0], 128)", most_blocks);
+      fmt::format("one to three numbers of blocks from 1 to {}, such as 64,2 or cdiv(a[0], 128)", max_blocks);
   const std::string formula = "a formula of whole numbers, such as cdiv(a[0], 128)";
   std::string_view text_;
   const GridNames& names_;

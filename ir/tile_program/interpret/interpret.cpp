@@ -53,9 +53,9 @@ void check_arguments(const Program& program, const Entry& entry, const Launch& l
 void check_grid(const Program& program, const Launch& launch) {
   constexpr std::int64_t blocks = 1 << 24;
   for (const std::int64_t extent : launch.grid)
-    if (extent < 1 || extent > most_blocks)
+    if (extent < 1 || extent > max_blocks)
       throw Error(fmt::format("{}: expected a grid of 1 to {} blocks in each dimension, found {} x {} x {}",
-                              program.where, most_blocks, launch.grid[0], launch.grid[1], launch.grid[2]));
+                              program.where, max_blocks, launch.grid[0], launch.grid[1], launch.grid[2]));
   if (launch.grid[0] > blocks / launch.grid[1] / launch.grid[2])
     throw Error(fmt::format("{}: expected at most {} blocks, found {} x {} x {}", program.where, blocks, launch.grid[0],
                             launch.grid[1], launch.grid[2]));

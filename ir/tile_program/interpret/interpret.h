@@ -35,7 +35,7 @@ struct ArrayArgument {
 using Argument = std::variant<ArrayArgument, std::int64_t, double>;
 
 /// Maximum number of blocks of a grid in each dimension (Tile IR specification, "Launch").
-inline constexpr std::int64_t most_blocks = (1 << 24) - 1;
+inline constexpr std::int64_t max_blocks = (1 << 24) - 1;
 
 struct Launch {
   std::string entry = {};                        // name of the entry; "": the only entry

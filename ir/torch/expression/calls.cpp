@@ -57,7 +57,7 @@ Value Interpreter::super(Arguments arguments, const Scope& scope) const {
 
 Value Interpreter::invoke(const Value& function, Arguments arguments) {
   session_.spend();
-  if (calls_ >= most_calls) throw Error(fmt::format("expected at most {} nested calls", most_calls));
+  if (calls_ >= max_calls) throw Error(fmt::format("expected at most {} nested calls", max_calls));
   ++calls_;
   Value result = invoke_any(function, std::move(arguments));
   --calls_;

@@ -19,8 +19,8 @@ Scope* find_scope(Scope& scope, Scope& globals, std::string_view name) {
 }
 
 Value Interpreter::evaluate(const Expr& e, Scope& scope) {
-  if (expressions_ >= most_expressions)
-    fail(where_, e.place, fmt::format("expected at most {} nested expressions", most_expressions));
+  if (expressions_ >= max_expressions)
+    fail(where_, e.place, fmt::format("expected at most {} nested expressions", max_expressions));
   ++expressions_;
   Value value = dispatch(e, scope);
   --expressions_;

@@ -44,8 +44,8 @@ void Interpreter::top_level(const Statement& s) {
 
 Interpreter::Flow Interpreter::execute(const Statement& s, Scope& scope) {
   placed(s.place, [&] { session_.spend(); });
-  if (statements_ >= most_statements)
-    fail(where_, s.place, fmt::format("expected at most {} nested statements", most_statements));
+  if (statements_ >= max_statements)
+    fail(where_, s.place, fmt::format("expected at most {} nested statements", max_statements));
   ++statements_;
   const Flow flow = dispatch(s, scope);
   --statements_;

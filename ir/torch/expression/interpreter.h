@@ -9,9 +9,9 @@
 
 namespace deplo::ir::torch::python {
 
-inline constexpr int most_calls = 200;          // nested calls
-inline constexpr int most_expressions = 1'000;  // nested expressions, across calls; bounds the stack
-inline constexpr int most_statements = 1'000;   // nested statements, across calls
+inline constexpr int max_calls = 200;          // nested calls
+inline constexpr int max_expressions = 1'000;  // nested expressions, across calls; bounds the stack
+inline constexpr int max_statements = 1'000;   // nested statements, across calls
 
 /// Evaluates the syntax tree, with one function for each form of statement and expression. The functions call each
 /// other.

@@ -14,8 +14,8 @@
 namespace deplo::ir::torch::python {
 namespace {
 
-constexpr std::int64_t most_known = 1'000'000;  // largest number of elements of a tensor whose values are computed
-constexpr std::size_t most_text = 1000;
+constexpr std::int64_t max_known = 1'000'000;  // largest number of elements of a tensor whose values are computed
+constexpr std::size_t max_text = 1000;
 
 /// A graph of one node and of all nodes that it depends on, which computes the values of that node.
 class Known {
@@ -34,7 +34,7 @@ class Known {
     Node node = session_.node(id);
     const bool input = drawn_ && node.kind == Node::Kind::input;
     const bool known = input || node.kind == Node::Kind::scalar || node.kind == Node::Kind::call;
-    if (!known || element_count(node.type.shape) > most_known)
+    if (!known || element_count(node.type.shape) > max_known)
       throw Error(
           "expected a number that does not depend on the values of inputs and parameters: use torch.where, or export "
           "the module to a .pt2 file (docs/expressions.md)");
@@ -64,7 +64,7 @@ std::string quoted(const Value& value) {
 std::string list_text(const List& list) {
   std::string text;
   for (const Value& item : *list.items) {
-    if (text.size() > most_text) return text + "…";
+    if (text.size() > max_text) return text + "…";
     text += (text.empty() ? "" : ", ") + (item.as<List>() ? describe(item) : quoted(item));
   }
   if (!list.tuple) return "[" + text + "]";
@@ -111,7 +111,7 @@ Values items_to_unpack(Session& session, const Value& value) {
   const Id id = session.tensor(value);
   const Shape shape = session.type(id).shape;
   if (shape.empty()) throw Error("expected a tensor of at least one dimension to unpack, found one without dimensions");
-  session.spend(static_cast<std::size_t>(std::min<std::int64_t>(shape[0], most_known)));
+  session.spend(static_cast<std::size_t>(std::min<std::int64_t>(shape[0], max_known)));
   Values parts;
   for (std::int64_t i = 0; i < shape[0]; ++i)
     parts.push_back({Tensor{session.call("select", {id}, {{"dim", std::int64_t{0}}, {"index", i}})}});
@@ -196,7 +196,7 @@ std::string formatted(const Value& value, std::string_view format) {
   if (number && spec.ends_with('e')) return fmt::format("{:.{}e}", *number, digits);
   std::size_t width = 0;
   const auto [end, error] = std::from_chars(spec.data(), spec.data() + spec.size(), width);
-  const bool fits = error == std::errc() && width <= most_text && (end == spec.data() + spec.size() || *end == 'd');
+  const bool fits = error == std::errc() && width <= max_text && (end == spec.data() + spec.size() || *end == 'd');
   if (!fits) throw Error(fmt::format("expected a format such as .2f or 3d, found {}", spec));
   if (!number) return fmt::format("{:<{}}", plain, width);
   return spec.starts_with('0') ? fmt::format("{:0>{}}", plain, width) : fmt::format("{:>{}}", plain, width);

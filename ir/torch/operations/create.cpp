@@ -14,7 +14,7 @@
 namespace deplo::ir::torch {
 namespace {
 
-constexpr std::int64_t most_value = std::int64_t{1} << 53;  // references are exact for integers up to this one
+constexpr std::int64_t max_value = std::int64_t{1} << 53;  // references are exact for integers up to this one
 
 // Ignores the arguments that give the result's type, because a `.pt2` file states that type.
 void ignore_type(pt2::Call& call) {
@@ -30,7 +30,7 @@ constexpr AttributeSpec arange_attributes[] = {{"start", Kind::integer, std::int
 
 void check_bound(const Inference& call, std::string_view attribute) {
   const std::int64_t value = call.node().integer(attribute);
-  if (value < -most_value || value > most_value)
+  if (value < -max_value || value > max_value)
     call.expected(fmt::format("{} from -2^53 to 2^53", attribute), std::to_string(value));
 }
 
@@ -69,7 +69,7 @@ int decompose_arange(Emitter& e, const TensorCall& call) {
   return e.convert(range, call.dtype());
 }
 
-bool is_whole(double value) { return value == std::floor(value) && std::abs(value) <= most_exact_integer; }
+bool is_whole(double value) { return value == std::floor(value) && std::abs(value) <= max_exact_integer; }
 
 // A range with a fractional bound or step. It has as many elements as in PyTorch (RangeFactories.cpp: ⌈(end - start) /
 // step⌉ in double), and they are floats.
@@ -77,7 +77,7 @@ Id fractional_range(const Given& g, double start, double end, double step, DType
   const double count = std::ceil((end - start) / step);
   if (!is_float(dtype)) g.fail("dtype", "a type of floats, because a bound or the step is a fraction");
   if (step == 0) g.fail("step", "a number other than 0");
-  if (!(count >= 0 && count <= most_exact_integer)) g.fail("end", "a bound in the direction of the step");
+  if (!(count >= 0 && count <= max_exact_integer)) g.fail("end", "a bound in the direction of the step");
   const Id places = g.to(g.range(0, static_cast<std::int64_t>(count)), dtype);
   return g.apply("add", g.apply("mul", places, step), start);
 }
@@ -88,7 +88,7 @@ double number(const python::Call& c, std::string_view parameter, bool& real) {
   real |= d != nullptr;
   if (d != nullptr) return *d;
   const std::int64_t value = c.integer(parameter);
-  if (value < -most_value || value > most_value) c.fail(parameter, "a number from -2^53 to 2^53");
+  if (value < -max_value || value > max_value) c.fail(parameter, "a number from -2^53 to 2^53");
   return static_cast<double>(value);
 }
 
@@ -143,7 +143,7 @@ TensorType infer_full(const Inference& call) {
   double value = value_of(literal);
   if (dtype == DType::i32 && !(value >= -0x1p31 && value < 0x1p31))
     call.expected("a value that int32 holds", fmt::format("{}", value));
-  if (dtype == DType::i64 && !(std::abs(value) <= most_exact_integer))
+  if (dtype == DType::i64 && !(std::abs(value) <= max_exact_integer))
     call.expected("a value from -2^53 to 2^53", fmt::format("{}", value));
   if (is_integer(dtype)) value = std::trunc(value);
   if (dtype == DType::boolean) value = value != 0 ? 1 : 0;

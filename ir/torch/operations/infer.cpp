@@ -60,12 +60,12 @@ Shape Inference::normalise_dims(std::int64_t rank) const {
 }
 
 void check_type(std::string_view who, const TensorType& type) {
-  if (type.shape.size() > most_dimensions)
-    throw Error(fmt::format("{}: expected at most {} dimensions, found {}", who, most_dimensions, type.shape.size()));
+  if (type.shape.size() > max_dimensions)
+    throw Error(fmt::format("{}: expected at most {} dimensions, found {}", who, max_dimensions, type.shape.size()));
   std::int64_t count = 1;
   for (const std::int64_t extent : type.shape) {
     if (extent < 0) throw Error(fmt::format("{}: expected extents of at least 0, found {}", who, print(type.shape)));
-    if (extent > most_elements / count)
+    if (extent > max_elements / count)
       throw Error(fmt::format("{}: expected at most 2^40 elements, found {}", who, print(type.shape)));
     count *= std::max<std::int64_t>(extent, 1);
   }

@@ -43,7 +43,7 @@ class Inference {
   std::span<const Node* const> args_;
 };
 
-/// Throws Error on an extent below 0, and on more than most_dimensions or most_elements. `who` begins the message.
+/// Throws Error on an extent below 0, and on more than max_dimensions or max_elements. `who` begins the message.
 void check_type(std::string_view who, const TensorType&);
 
 /// Returns PyTorch's promoted type of two tensors that have the same priority.

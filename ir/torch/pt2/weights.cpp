@@ -11,7 +11,7 @@ namespace {
 
 // Returns the largest number of elements that all values together may have. It depends on the archive's size, because
 // views may repeat elements and names may share a storage.
-std::int64_t most_elements_of(const Zip& archive) {
+std::int64_t max_elements_of(const Zip& archive) {
   return static_cast<std::int64_t>((std::uint64_t{16} << 20) + 16 * archive.size());
 }
 
@@ -29,7 +29,7 @@ StoredTensor in_parts(StoredTensor tensor) {
 }  // namespace
 
 Weights::Weights(const Zip& archive, const std::string& prefix)
-    : archive_(archive), elements_left_(most_elements_of(archive)) {
+    : archive_(archive), elements_left_(max_elements_of(archive)) {
   // The state dictionary comes after the constants: it takes precedence for a name that both have.
   for (const char* entry :
        {"serialized_constants.pt", "data/constants/model.pt", "serialized_state_dict.pt", "data/weights/model.pt"})

@@ -12,7 +12,7 @@
 namespace deplo::ir::torch {
 namespace {
 
-constexpr std::uint64_t most_bytes(std::uint64_t archive) { return (std::uint64_t{16} << 20) + 16 * archive; }
+constexpr std::uint64_t max_bytes(std::uint64_t archive) { return (std::uint64_t{16} << 20) + 16 * archive; }
 
 struct CloseFile {
   void operator()(zip_file_t* file) const { zip_fclose(file); }
@@ -108,9 +108,9 @@ std::string Zip::read(std::string_view name) const {
   zip_stat_init(&stat);
   if (zip_stat_index(handle_->zip, index, 0, &stat) != 0 || !(stat.valid & ZIP_STAT_SIZE))
     throw damaged(zip_strerror(handle_->zip));
-  if (stat.size > most_bytes(size_))
+  if (stat.size > max_bytes(size_))
     throw Error(fmt::format("{}: entry '{}': expected at most {} bytes (for this archive), found {}", where_, name,
-                            most_bytes(size_), stat.size));
+                            max_bytes(size_), stat.size));
   const std::unique_ptr<zip_file_t, CloseFile> file(zip_fopen_index(handle_->zip, index, 0));
   if (!file) throw damaged(zip_strerror(handle_->zip));
   std::string bytes;

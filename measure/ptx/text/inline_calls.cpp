@@ -10,7 +10,7 @@
 namespace deplo::measure::ptx {
 namespace {
 
-constexpr std::size_t most_statements = 1 << 20;
+constexpr std::size_t max_statements = 1 << 20;
 constexpr int deepest_call = 16;
 
 using Renames = std::map<std::string, std::string>;
@@ -52,7 +52,7 @@ class Inliner {
   }
 
   void append(Statement s, const Renames& names, const std::string& end, int depth) {
-    if (result_.statements.size() > most_statements) fail(s, "expected fewer instructions after inlining the calls");
+    if (result_.statements.size() > max_statements) fail(s, "expected fewer instructions after inlining the calls");
     for (Operand& operand : s.operands) rename(operand, names);
     if (const auto found = names.find(s.guard); found != names.end()) s.guard = found->second;
     const bool returns = s.opcode == "ret" || s.opcode == "ret.uni";

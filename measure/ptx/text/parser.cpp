@@ -247,7 +247,7 @@ void Parser::attributes(Function& f) {
       if (product > max_bytes) fail("expected smaller numbers of threads or blocks");
     }
     if (token.is(".reqnctapercluster") && product != first) fail("expected clusters of blocks in x only");
-    if (token.is(".maxntid") || token.is(".reqntid")) f.most_threads = static_cast<std::int64_t>(product);
+    if (token.is(".maxntid") || token.is(".reqntid")) f.max_threads = static_cast<std::int64_t>(product);
     if (token.is(".minnctapersm")) f.least_blocks = static_cast<std::int64_t>(std::max<std::uint64_t>(product, 1));
     if (token.is(".reqnctapercluster")) f.cluster = static_cast<std::int64_t>(product);
     constexpr std::array known = {".maxntid",      ".reqntid", ".reqnctapercluster", ".explicitcluster",

@@ -57,7 +57,7 @@ struct Function {
   std::vector<Register> registers;
   std::vector<Statement> statements;
   std::map<std::string, std::size_t> labels;  // label → number of a statement
-  std::int64_t most_threads = 0;              // .maxntid, .reqntid; 0: not given
+  std::int64_t max_threads = 0;               // .maxntid, .reqntid; 0: not given
   std::int64_t least_blocks = 1;              // blocks per multiprocessor: .minnctapersm
   std::int64_t cluster = 1;                   // .reqnctapercluster
 };

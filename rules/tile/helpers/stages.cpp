@@ -137,8 +137,8 @@ ir::Stage& stage_at(ir::Tile& tile, const ChunkStage& at) {
 }
 
 std::int64_t tma_panel(std::int64_t columns, std::int64_t element) {
-  if (columns <= ir::tma::most_extent) return 0;
-  const std::vector<std::int64_t> widths = divisors(columns, 1, ir::tma::most_extent);
+  if (columns <= ir::tma::max_extent) return 0;
+  const std::vector<std::int64_t> widths = divisors(columns, 1, ir::tma::max_extent);
   const auto good = [&](std::int64_t width) { return width * element % ir::tma::granule == 0; };
   const auto widest = std::find_if(widths.rbegin(), widths.rend(), good);
   return widest == widths.rend() ? 0 : *widest;

@@ -151,9 +151,9 @@ class JsonReader {
   }
 
   static bool is_problem_size(const Json& json) {
-    constexpr std::size_t most_axes = 16;
+    constexpr std::size_t max_axes = 16;
     const auto is_extent = [](const Json& each) { return each.is_number() || each.is_string(); };
-    return json.is_array() ? json.size() <= most_axes && std::ranges::all_of(json, is_extent) : is_extent(json);
+    return json.is_array() ? json.size() <= max_axes && std::ranges::all_of(json, is_extent) : is_extent(json);
   }
 
   void choose_objective(const std::vector<std::string>& names) {

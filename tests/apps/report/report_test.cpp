@@ -328,7 +328,7 @@ TEST_F(Report, ALargeStoreFitsIntoLittleMemory) {
       if (trials.size() == 1000) store.append(std::exchange(trials, {}));
     }
   }
-  const Ran ran = run_program({"deplo", "report", file("a.db"), "-o", file("a.html")}, {.most_memory = 100'000'000});
+  const Ran ran = run_program({"deplo", "report", file("a.db"), "-o", file("a.html")}, {.max_memory = 100'000'000});
   EXPECT_EQ(ran.code, 0) << ran.err;
 }
 

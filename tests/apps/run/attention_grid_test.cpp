@@ -57,8 +57,8 @@ T one_of(Rng& rng, const std::array<T, n>& choices) {
   return choices[rng.below(n)];
 }
 
-/// Draws a call with at most `most_products` products of two numbers, and at most `longest` queries and keys.
-Attention draw(Rng& rng, double most_products, int longest) {
+/// Draws a call with at most `max_products` products of two numbers, and at most `longest` queries and keys.
+Attention draw(Rng& rng, double max_products, int longest) {
   using Heads = std::pair<int, int>;
   constexpr std::array heads_and_groups = {Heads{1, 1}, Heads{3, 1},  Heads{8, 1},  Heads{8, 4},
                                            Heads{8, 8}, Heads{32, 1}, Heads{32, 4}, Heads{32, 8}};
@@ -75,7 +75,7 @@ Attention draw(Rng& rng, double most_products, int longest) {
                              one_of(rng, widths),
                              one_of(rng, masks),
                              one_of(rng, dtypes)};
-    if (drawn.products() <= most_products && std::max(drawn.queries, drawn.keys) <= longest) return drawn;
+    if (drawn.products() <= max_products && std::max(drawn.queries, drawn.keys) <= longest) return drawn;
   }
 }
 

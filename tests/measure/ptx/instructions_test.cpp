@@ -340,7 +340,7 @@ TEST(PtxInstructions, NothingWaitsForThreadsThatHaveEnded) {
 
 TEST(PtxInstructions, Hangs) {
   EXPECT_THAT(finding(by_hand("L1:\n  ld.volatile.global.u32 %r1, [%rd0];\n  setp.eq.u32 %p1, %r1, 0;\n  @%p1 bra L1;"),
-                      {.most_instructions = 100'000}),
+                      {.max_instructions = 100'000}),
               HasSubstr("hang: no thread ended and no memory changed"));
   EXPECT_THAT(finding(by_hand("  setp.eq.u32 %p1, %r0, 3;\n  @%p1 bra L1;\n  bar.sync 0;\n  bra.uni L2;\nL1:\n"
                               "  bar.sync 1;\nL2:")),

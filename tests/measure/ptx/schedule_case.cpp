@@ -53,12 +53,12 @@ ScheduleCase random_case(std::uint64_t seed) {
     c.lazy = 90;
   }
   const bool wide = c.eager || rng.below(3) != 0;
-  const double most_work = !c.eager ? 3e6 : c.types == 0 ? 10e6 : 40e6;
+  const double max_work = !c.eager ? 3e6 : c.types == 0 ? 10e6 : 40e6;
   do {
     for (const std::string& symbol : rules::kernel(c.kernel).symbols)
       c.symbols[symbol] = (c.eager && rng.below(2) == 0 ? 2 : 1) *
                           (wide ? whole.at(rng.below(whole.size())) : awkward.at(rng.below(awkward.size())));
-  } while (ir::work(loop_of(c)).flops > most_work);
+  } while (ir::work(loop_of(c)).flops > max_work);
   return c;
 }
 

@@ -57,7 +57,7 @@ TEST(PtxText, WhatAModuleHas) {
   EXPECT_EQ(module.variables[1].initial, (std::vector<std::uint8_t>{1, 2, 3, 255}));
   ASSERT_EQ(module.functions.size(), 1U);
   const Function& k = module.functions[0];
-  EXPECT_EQ(k.most_threads, 128);
+  EXPECT_EQ(k.max_threads, 128);
   EXPECT_EQ(k.cluster, 2);
   ASSERT_EQ(k.parameters.size(), 2U);
   EXPECT_EQ(k.parameters[1].size, 128U);
@@ -207,7 +207,7 @@ L2:
     }
     std::vector<std::uint32_t> x(64);
     try {
-      launch(damaged, x, {.seed = rng.next(), .most_instructions = 10'000});
+      launch(damaged, x, {.seed = rng.next(), .max_instructions = 10'000});
     } catch (const Error& error) {
       EXPECT_STRNE(error.what(), "") << damaged;
     }

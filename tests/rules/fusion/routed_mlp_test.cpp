@@ -18,7 +18,7 @@ using Form = std::string (*)(const RoutedMlp&);
 struct Named {
   const char* name;
   Form form;
-  std::size_t most_kernels;
+  std::size_t max_kernels;
 };
 const Named forms[] = {{"dense", tests::dense_mlp, 10},
                        {"each", tests::mlp_of_each, 10},
@@ -38,7 +38,7 @@ TEST(RoutedMlp, IsRightAtAwkwardSizes) {
     for (const Named& of : forms) {
       SCOPED_TRACE(of.form(size));
       EXPECT_EQ(fused_difference(ir::torch::parse_expression(of.form(size)), 5), "");
-      EXPECT_LE(fused(of.form(size)).kernels.size(), of.most_kernels) << ir::print(fused(of.form(size)));
+      EXPECT_LE(fused(of.form(size)).kernels.size(), of.max_kernels) << ir::print(fused(of.form(size)));
     }
 }
 

@@ -47,7 +47,7 @@ std::vector<std::string> parts_of(const ir::Module& module, const std::string& w
   return parts;
 }
 
-std::size_t most_buffers(const ir::Module& module) {
+std::size_t max_buffers(const ir::Module& module) {
   std::size_t most = 0;
   for (const ir::Program& kernel : module.kernels) most = std::max(most, kernel.buffers.size());
   return most;
@@ -101,7 +101,7 @@ TEST(Stacks, StepsThatAnotherDimensionJoinsAreStackedFirst) {
   const std::string code = "torch.stack([torch.randn(3, 32).exp() for i in range(40)], 1)";
   const ir::Module module = fused(code);
   EXPECT_EQ(module.kernels.size(), 41U);
-  EXPECT_EQ(most_buffers(module), 2U);
+  EXPECT_EQ(max_buffers(module), 2U);
   EXPECT_EQ(difference(code), "");
   EXPECT_EQ(difference("torch.stack([torch.randn(2, 1, 3, 32).exp() for i in range(12)], 2).sum(1)"), "");
 }
@@ -125,7 +125,7 @@ TEST(Stacks, FewPiecesStayOneKernel) {
 
 TEST(Stacks, KernelsHaveFewArgumentsHoweverManyTensorsAreJoined) {
   const std::string code = "torch.cat([torch.randn(3, 5).exp() for i in range(200)], 1)";
-  EXPECT_LE(most_buffers(fused(code)), 33U);
+  EXPECT_LE(max_buffers(fused(code)), 33U);
   EXPECT_EQ(difference(code), "");
   EXPECT_EQ(difference("torch.stack([torch.randn(3, 5) for i in range(1100)], 1)[:, 7:1050] + 1"), "");
 }

@@ -26,7 +26,7 @@ namespace tp = ir::tile_program;
 
 namespace {
 
-constexpr unsigned most_seconds = 30;  // time limit of one case
+constexpr unsigned max_seconds = 30;  // time limit of one case
 
 Target target_of(const TrailCase& c) {
   Target target = load_target(c.target);
@@ -224,7 +224,7 @@ std::string check(const TrailCase& c, int report) {
 
 // Runs in the child process. Writes the choices to `report`, then a line "failure" and the failure if there is one.
 [[noreturn]] void child(const TrailCase& c, int report) {
-  alarm(most_seconds);
+  alarm(max_seconds);
   dup2(report, STDERR_FILENO);
   std::string failure;
   try {

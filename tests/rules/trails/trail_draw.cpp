@@ -135,9 +135,9 @@ TrailCase random_case(std::string_view target, std::uint64_t seed) {
     c.kernel = draw_kernel(rng);
     draw_extents(c, awkward, draw_most_operations(rng), rng);
   }
-  constexpr std::uint64_t most_types = 3 * 3 * 3 * 3 * 3;  // one base-3 digit per buffer
-  const std::uint64_t types = rng.below(4);                // all f32, all f16, all bf16, or random types
-  c.types = types == 3 ? rng.below(most_types) : types * (most_types - 1) / 2;
+  constexpr std::uint64_t max_types = 3 * 3 * 3 * 3 * 3;  // one base-3 digit per buffer
+  const std::uint64_t types = rng.below(4);               // all f32, all f16, all bf16, or random types
+  c.types = types == 3 ? rng.below(max_types) : types * (max_types - 1) / 2;
   c.tf32 = rng.below(2) == 0;
   return c;
 }

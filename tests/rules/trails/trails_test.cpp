@@ -35,15 +35,15 @@ class SharedTileTrails : public Trails {};
 
 /// Tries random cases on the target and reports failures. `share`: the fraction of --cases that is tried.
 void expect_sound(const std::string& target, Draw draw, double share = 1) {
-  constexpr std::size_t most_reports = 5;
+  constexpr std::size_t max_reports = 5;
   const TestOptions& options = test_options();
   const auto cases = static_cast<std::uint64_t>(share * static_cast<double>(options.cases));
   const std::uint64_t count = (cases + targets().size() - 1) / targets().size();
   const std::uint64_t first = first_seed(options.seed);
   std::printf("seeds %llu to %llu\n", static_cast<unsigned long long>(first),
               static_cast<unsigned long long>(first + count - 1));
-  std::vector<std::uint64_t> seeds = failing_seeds(target, first, count, options.jobs, most_reports, draw);
-  if (seeds.size() > most_reports) seeds.resize(most_reports);
+  std::vector<std::uint64_t> seeds = failing_seeds(target, first, count, options.jobs, max_reports, draw);
+  if (seeds.size() > max_reports) seeds.resize(max_reports);
   for (const std::uint64_t seed : seeds) {
     const TrailCase drawn = draw(target, seed);
     ADD_FAILURE() << report(drawn, attempt(drawn));

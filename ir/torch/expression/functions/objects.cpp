@@ -101,7 +101,7 @@ class Copies {
  public:
   explicit Copies(Session& session) : session_(session) {}
   Value of(const Value& value, int level = 0) {
-    if (level > most_levels) throw Error(fmt::format("deepcopy: expected at most {} levels", most_levels));
+    if (level > max_levels) throw Error(fmt::format("deepcopy: expected at most {} levels", max_levels));
     session_.spend();
     if (auto* const* object = value.as<Object*>()) return {of(**object, level)};
     if (auto* const* leaf = value.as<Leaf*>(); leaf && !(*leaf)->id)

@@ -61,7 +61,7 @@ void flatten(const Call& c, const Value& data, std::size_t level, Shape& shape, 
     return;
   }
   const auto count = static_cast<std::int64_t>(list->items->size());
-  if (level >= most_dimensions) c.fail("data", fmt::format("at most {} nested lists", most_dimensions));
+  if (level >= max_dimensions) c.fail("data", fmt::format("at most {} nested lists", max_dimensions));
   if (numbers.empty() && level == shape.size()) shape.push_back(count);
   if (level >= shape.size() || shape[level] != count) c.fail("data", "numbers in lists of equal lengths");
   c.session.spend(list->items->size());

@@ -82,7 +82,7 @@ void Lexer::open_line() {
 void Lexer::indentation(std::size_t width) {
   if (indents_.empty()) indents_.push_back(width);
   if (width > indents_.back()) {
-    if (indents_.size() > most_levels) fail(where_, place(at_), fmt::format("expected at most {} levels", most_levels));
+    if (indents_.size() > max_levels) fail(where_, place(at_), fmt::format("expected at most {} levels", max_levels));
     indents_.push_back(width);
     add(Token::Kind::indent, {}, place(at_));
   }
@@ -102,9 +102,8 @@ void Lexer::take(Token::Kind kind, std::size_t length) {
 void Lexer::word() {
   std::size_t end = at_;
   while (end < text_.size() && (is_letter(text_[end]) || is_digit(text_[end]))) ++end;
-  if (end - at_ > most_name_bytes)
-    fail(where_, place(at_),
-         fmt::format("expected a name of at most {} letters, found {}", most_name_bytes, end - at_));
+  if (end - at_ > max_name_bytes)
+    fail(where_, place(at_), fmt::format("expected a name of at most {} letters, found {}", max_name_bytes, end - at_));
   const std::string_view prefix = text_.substr(at_, end - at_);
   const bool quoted = end < text_.size() && (text_[end] == '"' || text_[end] == '\'');
   if (!quoted || std::ranges::find(string_prefixes, prefix) == string_prefixes.end())
@@ -218,8 +217,8 @@ void fail(std::string_view where, Place p, std::string_view message) {
 }
 
 std::vector<Token> tokenize(std::string_view text, std::string_view where) {
-  if (text.size() > most_bytes)
-    fail(where, {}, fmt::format("expected at most {} bytes, found {}", most_bytes, text.size()));
+  if (text.size() > max_bytes)
+    fail(where, {}, fmt::format("expected at most {} bytes, found {}", max_bytes, text.size()));
   return Lexer(text, where).run();
 }
 

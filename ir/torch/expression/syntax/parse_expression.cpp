@@ -33,7 +33,7 @@ Expr Parser::make(Expr::Kind kind, const Token& at, std::vector<Expr> children) 
   e.place = at.place;
   e.text = at.text;
   for (const Expr& child : children) e.depth = std::max(e.depth, child.depth + 1);
-  if (e.depth > most_levels) fail_at(at, fmt::format("at most {} nested operations", most_levels));
+  if (e.depth > max_levels) fail_at(at, fmt::format("at most {} nested operations", max_levels));
   e.children = std::move(children);
   return e;
 }
@@ -61,7 +61,7 @@ Expr Parser::starred() {
 }
 
 Parser::Level::Level(Parser& p) : parser(p) {
-  if (p.level_ == most_levels) p.fail_at(p.peek(), fmt::format("at most {} levels of nesting", most_levels));
+  if (p.level_ == max_levels) p.fail_at(p.peek(), fmt::format("at most {} levels of nesting", max_levels));
   ++p.level_;
 }
 

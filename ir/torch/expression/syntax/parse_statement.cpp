@@ -297,7 +297,7 @@ void Parser::check_parameter(const std::vector<Parameter>& all, const Token& at)
   const Parameter& last = all.back();
   for (std::size_t i = 0; i + 1 < all.size(); ++i)
     if (!last.name.empty() && all[i].name == last.name) fail_at(at, "a different name for each parameter");
-  if (all.size() > most_levels) fail_at(at, fmt::format("at most {} parameters", most_levels));
+  if (all.size() > max_levels) fail_at(at, fmt::format("at most {} parameters", max_levels));
   if (all.size() < 2) return;
   const Parameter& before = all[all.size() - 2];
   if (before.kind == Parameter::Kind::keywords) fail_at(at, "`**` at the last parameter");

@@ -16,7 +16,7 @@ class Parser {
 
  private:
   enum class Block : std::uint8_t { top, type, function };
-  /// Counts a level of nesting. Throws PlacedError if there are more than most_levels.
+  /// Counts a level of nesting. Throws PlacedError if there are more than max_levels.
   struct Level {
     explicit Level(Parser&);
     ~Level() { --parser.level_; }

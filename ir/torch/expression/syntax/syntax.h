@@ -22,9 +22,9 @@ struct PlacedError : Error {
 [[noreturn]] void fail(std::string_view where, Place, std::string_view message);
 
 /// Greatest depth of a tree. A chain of operators or of method calls is as deep as it is long.
-inline constexpr int most_levels = 200;
-inline constexpr std::size_t most_bytes = 1'000'000;
-inline constexpr std::size_t most_name_bytes = 100;
+inline constexpr int max_levels = 200;
+inline constexpr std::size_t max_bytes = 1'000'000;
+inline constexpr std::size_t max_name_bytes = 100;
 
 struct Statement;
 

@@ -221,7 +221,7 @@ bool Call::flag(std::string_view parameter) const {
 
 std::string_view Call::text(std::string_view parameter) const {
   const auto* s = value(parameter).as<std::string_view>();
-  if (!s || s->size() > most_name_bytes) fail(parameter, "a short string");
+  if (!s || s->size() > max_name_bytes) fail(parameter, "a short string");
   return *s;
 }
 

@@ -12,8 +12,8 @@ std::string parameter_name(const Leaf& leaf) {
   std::string path = leaf.name.empty() ? "weight" : leaf.name;
   for (const Object* o = leaf.parent; o && !o->name.empty(); o = o->parent) {
     path = fmt::format("{}_{}", o->name, path);
-    if (path.size() > most_path_bytes)
-      throw Error(fmt::format("expected a parameter's name of at most {} letters, found …_{}", most_path_bytes, path));
+    if (path.size() > max_path_bytes)
+      throw Error(fmt::format("expected a parameter's name of at most {} letters, found …_{}", max_path_bytes, path));
   }
   return "p_" + path;
 }
@@ -21,7 +21,7 @@ std::string parameter_name(const Leaf& leaf) {
 bool is_inside(const Object* inner, const Object* outer) {
   for (int level = 0; inner; inner = inner->parent) {
     if (inner == outer) return true;
-    if (++level > most_levels) throw Error(fmt::format("expected at most {} nested modules", most_levels));
+    if (++level > max_levels) throw Error(fmt::format("expected at most {} nested modules", max_levels));
   }
   return false;
 }
@@ -37,12 +37,12 @@ DType scalar_dtype(const Value& number) {
 
 void Session::spend(std::size_t steps) {
   steps_ += steps;
-  if (steps_ > most_steps) throw Error(fmt::format("expected at most {} steps of evaluation", most_steps));
+  if (steps_ > max_steps) throw Error(fmt::format("expected at most {} steps of evaluation", max_steps));
 }
 
 Id Session::call(std::string_view op, std::vector<Id> args, Attributes attributes, std::string_view name) {
   spend(args.size());
-  if (builder_.size() >= most_nodes) throw Error(fmt::format("{}: expected at most {} nodes", op, most_nodes));
+  if (builder_.size() >= max_nodes) throw Error(fmt::format("{}: expected at most {} nodes", op, max_nodes));
   return builder_.call(op, std::move(args), std::move(attributes), name);
 }
 
@@ -101,7 +101,7 @@ Id Session::node_of(const Value& value) {
   CHECK(value.as<Leaf*>());
   Leaf& leaf = **value.as<Leaf*>();
   if (!leaf.id) {
-    if (builder_.size() >= most_nodes) throw Error(fmt::format("expected at most {} nodes", most_nodes));
+    if (builder_.size() >= max_nodes) throw Error(fmt::format("expected at most {} nodes", max_nodes));
     leaf.id = leaf.parameter ? builder_.parameter(parameter_name(leaf), leaf.type, leaf.source)
                              : builder_.input(leaf.name.empty() ? "x" : leaf.name, leaf.type, leaf.source);
   }
@@ -113,7 +113,7 @@ Id Session::operand(const Value& value, std::string_view op, int position) {
   const std::optional<double> number = to_number(value);
   if (!number) throw Error(fmt::format("{}: expected a tensor or a number, found {}", op, describe(value)));
   if (std::isnan(*number)) throw Error(fmt::format("{}: expected a number, found nan", op));
-  if (builder_.size() >= most_nodes) throw Error(fmt::format("{}: expected at most {} nodes", op, most_nodes));
+  if (builder_.size() >= max_nodes) throw Error(fmt::format("{}: expected at most {} nodes", op, max_nodes));
   return builder_.scalar(*number, scalar_dtype(value), fmt::format("{}_c{}", op, position));
 }
 

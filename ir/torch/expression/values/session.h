@@ -14,10 +14,9 @@
 namespace deplo::ir::torch::python {
 
 /// A recurrence of twelve layers and 512 steps has 130,000 nodes, which fusion turns into kernels in half a minute.
-inline constexpr std::size_t most_nodes = 200'000;
-inline constexpr std::size_t most_steps =
-    200'000;  // evaluated expressions and statements, created elements and letters
-inline constexpr std::size_t most_path_bytes = 200;  // bytes of a parameter's name
+inline constexpr std::size_t max_nodes = 200'000;
+inline constexpr std::size_t max_steps = 200'000;  // evaluated expressions and statements, created elements and letters
+inline constexpr std::size_t max_path_bytes = 200;  // bytes of a parameter's name
 
 struct Arguments {
   Values positional;
@@ -41,7 +40,7 @@ class Session {
 
   DType default_dtype = DType::f32;  // dtype of floats for which no dtype is given
 
-  /// Counts steps. Throws Error if their total exceeds most_steps.
+  /// Counts steps. Throws Error if their total exceeds max_steps.
   void spend(std::size_t steps = 1);
   /// Adds a node. Throws Error as Builder::call does, and if there are too many nodes.
   Id call(std::string_view op, std::vector<Id> args, Attributes = {}, std::string_view name = "");

@@ -54,7 +54,7 @@ bool holds_parameters(const Object& o) { return o.module && o.module->name.start
 namespace {
 
 bool equal_lists(const List& a, const List& b, int levels) {
-  if (levels == 0) throw Error(fmt::format("expected at most {} nested lists", most_levels));
+  if (levels == 0) throw Error(fmt::format("expected at most {} nested lists", max_levels));
   const auto same = [&](const Value& x, const Value& y) {
     const List *p = x.as<List>(), *q = y.as<List>();
     return p && q ? equal_lists(*p, *q, levels - 1) : equal(x, y);
@@ -76,7 +76,7 @@ bool equal(const Value& a, const Value& b) {
   };
   return match(
       a.is, [&](const None&) { return true; }, [&](const Dots&) { return true; },
-      [&](const List& x) { return equal_lists(x, *b.as<List>(), most_levels); },
+      [&](const List& x) { return equal_lists(x, *b.as<List>(), max_levels); },
       [&](const Builtin& x) { return x.function == b.as<Builtin>()->function && x.self == b.as<Builtin>()->self; },
       [&](const Method& x) { return x.closure == b.as<Method>()->closure && x.self == b.as<Method>()->self; },
       [&](const Opaque& x) { return x.name == b.as<Opaque>()->name; },
@@ -109,7 +109,7 @@ Value make_list(Values items, bool tuple) {
   list.tuple = tuple;
   for (const Value& item : items)
     if (const List* inner = item.as<List>()) list.depth = std::max(list.depth, inner->depth + 1);
-  if (list.depth > most_levels) throw Error(fmt::format("expected at most {} nested lists", most_levels));
+  if (list.depth > max_levels) throw Error(fmt::format("expected at most {} nested lists", max_levels));
   list.items = std::make_shared<Values>(std::move(items));
   return {std::move(list)};
 }

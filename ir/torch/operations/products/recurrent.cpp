@@ -18,7 +18,7 @@ enum class Cell : std::uint8_t { lstm, gru, tanh, relu };
 constexpr std::int64_t gates_of(Cell cell) { return cell == Cell::lstm ? 4 : cell == Cell::gru ? 3 : 1; }
 
 // Each step becomes about twenty operations, and a graph has at most 200,000 operations.
-constexpr std::int64_t most_steps = 8192;
+constexpr std::int64_t max_steps = 8192;
 
 /// The weights of a layer in one direction.
 struct Weights {
@@ -132,7 +132,7 @@ void check(const Given& g, const Network& n) {
   if (std::ssize(n.weights) != count * each)
     throw Error(fmt::format("{}: expected {} weights, found {}", g.name(), count * each, n.weights.size()));
   const Shape x = g.shape(n.x);
-  if (x[0] > most_steps || x[0] < 1) g.refuse(fmt::format("1 to {} steps", most_steps), n.x);
+  if (x[0] > max_steps || x[0] < 1) g.refuse(fmt::format("1 to {} steps", max_steps), n.x);
   const Shape weight = g.shape(n.weights[1]);
   if (weight.size() != 2) g.refuse("a matrix as the weight of the hidden state", n.weights[1]);
   const Shape state = {count, x[1], weight[1]};

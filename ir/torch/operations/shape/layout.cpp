@@ -248,7 +248,7 @@ python::Value call_repeat_interleave(const python::Call& c) {
   Shape shape = c.type(x).shape;
   const std::size_t dim = c.dim("dim", shape.size());
   const std::int64_t repeats = c.integer("repeats");
-  if (repeats < 0 || repeats > most_elements / std::max<std::int64_t>(shape[dim], 1))
+  if (repeats < 0 || repeats > max_elements / std::max<std::int64_t>(shape[dim], 1))
     c.fail("repeats", "at least 0, for a result of at most 2^40 elements");
   const Id apart = c.session.call("unsqueeze", {x}, {{"dim", static_cast<std::int64_t>(dim) + 1}});
   Shape wide = shape;

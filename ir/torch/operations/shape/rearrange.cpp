@@ -233,7 +233,7 @@ Id repeated(const Given& g, Id x, Shape repeats) {
     wide.insert(wide.end(), {repeats[d], extents[d]});
     whole.push_back(repeats[d] * extents[d]);
   }
-  if (apart.size() <= most_dimensions) return g.reshape(g.expand(g.reshape(x, apart), wide), whole);
+  if (apart.size() <= max_dimensions) return g.reshape(g.expand(g.reshape(x, apart), wide), whole);
   x = g.reshape(x, extents);
   for (std::size_t d = 0; d < repeats.size(); ++d)
     if (repeats[d] != 1)

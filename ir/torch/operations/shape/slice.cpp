@@ -70,8 +70,8 @@ python::Value pieces(const python::Call& c, Id x, std::size_t dim, const Shape& 
 
 python::Value pieces_of(const python::Call& c, Id x, std::size_t dim, std::int64_t extent) {
   const std::int64_t whole = c.type(x).shape[dim], count = whole == 0 ? 1 : (whole - 1) / extent + 1;
-  if (count > static_cast<std::int64_t>(python::most_nodes))
-    throw Error(fmt::format("{}: expected at most {} pieces, found {}", c.name, python::most_nodes, count));
+  if (count > static_cast<std::int64_t>(python::max_nodes))
+    throw Error(fmt::format("{}: expected at most {} pieces, found {}", c.name, python::max_nodes, count));
   Shape extents(static_cast<std::size_t>(count), extent);
   extents.back() = whole - extent * (count - 1);
   return pieces(c, x, dim, extents);
@@ -97,7 +97,7 @@ python::Value call_chunk(const python::Call& c) {
   const std::int64_t chunks = c.integer("chunks");
   if (chunks < 1) c.fail("chunks", "at least 1");
   const std::int64_t whole = c.type(x).shape[dim];
-  if (whole == 0 && chunks <= static_cast<std::int64_t>(python::most_nodes))
+  if (whole == 0 && chunks <= static_cast<std::int64_t>(python::max_nodes))
     return pieces(c, x, dim, Shape(static_cast<std::size_t>(chunks), 0));
   return pieces_of(c, x, dim, (whole - 1) / chunks + 1);
 }
@@ -137,7 +137,7 @@ std::vector<Id> read_split(pt2::Call& call) {
     const Shape& shape = call.output_type(i).shape;
     if (wrapped < 0 || wrapped >= static_cast<std::int64_t>(shape.size())) call.fail("dim", "a dimension of the parts");
     const std::int64_t end = start + shape[static_cast<std::size_t>(wrapped)];
-    if (end > most_elements) call.fail("self", "parts that fit");
+    if (end > max_elements) call.fail("self", "parts that fit");
     parts.push_back(call.slice(x, dim, start, end));
     start = end;
   }
@@ -177,8 +177,8 @@ python::Value call_unbind(const python::Call& c) {
   const Id x = c.tensor("input");
   const std::size_t dim = c.dim("dim", c.type(x).shape.size());
   const std::int64_t count = c.type(x).shape[dim];
-  if (count > static_cast<std::int64_t>(python::most_nodes))
-    throw Error(fmt::format("unbind: expected at most {} pieces, found {}", python::most_nodes, count));
+  if (count > static_cast<std::int64_t>(python::max_nodes))
+    throw Error(fmt::format("unbind: expected at most {} pieces, found {}", python::max_nodes, count));
   python::Values out;
   for (std::int64_t i = 0; i < count; ++i)
     out.push_back(c.node({x}, {{"dim", static_cast<std::int64_t>(dim)}, {"index", i}}));

@@ -246,26 +246,26 @@ struct Dimension {
   std::vector<Run> runs() const {
     const std::int64_t least = kernel / phases, longer = kernel % phases;
     std::vector<Run> result;
-    if (longer > 0) result.push_back({0, longer, least + 1, most_places(0, longer)});
-    if (least > 0) result.push_back({longer, phases - longer, least, most_places(longer, phases)});
+    if (longer > 0) result.push_back({0, longer, least + 1, max_places(0, longer)});
+    if (least > 0) result.push_back({longer, phases - longer, least, max_places(longer, phases)});
     return result;
   }
 
   Dimension(const Node& node, const Sizes& s, std::size_t d) : read(node, d), kernel(s.kernel[d]) {
     keep_readers();
     // With a single phase, zeros are inserted between the elements of x.
-    phases = dilation() == 1 || read.step <= most_phases ? read.step : 1;
+    phases = dilation() == 1 || read.step <= max_phases ? read.step : 1;
     step = phases > 1 ? 1 : read.step;
     factor = inverse(dilation(), phases);
     readers = std::max<std::int64_t>((s.places[d] - start + apart - 1) / apart, 1);
     const std::int64_t reach = ((kernel + phases - 1) / phases - 1) * read.element;
-    const std::int64_t last = (read.offset + phases - 1) / phases + (most_places(0, phases) - 1) * read.place;
+    const std::int64_t last = (read.offset + phases - 1) / phases + (max_places(0, phases) - 1) * read.place;
     first = least_whole() + std::min<std::int64_t>(0, reach);
     extent = last + std::max<std::int64_t>(0, reach) - first + 1;
   }
 
  private:
-  static constexpr std::int64_t most_phases = 1 << 15;  // so that a phase times `factor` is a 32-bit index
+  static constexpr std::int64_t max_phases = 1 << 15;  // so that a phase times `factor` is a 32-bit index
   Read read;
   std::int64_t kernel;
   std::int64_t apart = 1, start = 0;  // the places that read anything are start, start + apart, …
@@ -299,7 +299,7 @@ struct Dimension {
     return (element * (dilation() % phases) + (phases - read.offset % phases)) % phases;
   }
   /// Returns the largest number of places in a phase whose first element is in [begin, end), but at least 1.
-  std::int64_t most_places(std::int64_t begin, std::int64_t end) const {
+  std::int64_t max_places(std::int64_t begin, std::int64_t end) const {
     std::int64_t least = phases;
     for (std::int64_t element = begin; element < end; ++element) least = std::min(least, phase_of(element));
     return std::max<std::int64_t>((readers - least + phases - 1) / phases, 1);

@@ -36,7 +36,7 @@ void check_margin(const Inference& call, std::size_t dim, const Margin& m) {
   const std::string& mode = call.node().text("mode");
   const std::int64_t extent = call.shape(0)[dim], most = std::max(m.before, m.behind);
   for (const std::int64_t pad : {m.before, m.behind})
-    if (pad < -most_elements || pad > most_elements) call.expected("padding from -2^40 to 2^40", std::to_string(pad));
+    if (pad < -max_elements || pad > max_elements) call.expected("padding from -2^40 to 2^40", std::to_string(pad));
   if (mode == "reflect" && most >= extent && most > 0)
     call.expected(fmt::format("padding below the extent {} of dimension {} to reflect", extent, dim),
                   std::to_string(most));
@@ -157,7 +157,7 @@ TensorType infer_windows(const Inference& call) {
   const std::size_t first = type.shape.size() - kernel.size();
   std::int64_t elements = 1;
   for (std::size_t d = 0; d < kernel.size(); ++d) {
-    if (std::min({kernel[d], stride[d], dilation[d]}) < 1 || std::max({kernel[d], dilation[d]}) > most_elements)
+    if (std::min({kernel[d], stride[d], dilation[d]}) < 1 || std::max({kernel[d], dilation[d]}) > max_elements)
       call.expected("a kernel, stride and dilation of at least 1", print_list(kernel));
     const std::int64_t extent = type.shape[first + d];
     if (kernel[d] > extent || (extent - 1) / dilation[d] < kernel[d] - 1)

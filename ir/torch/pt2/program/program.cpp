@@ -35,8 +35,8 @@ Shape shape(const Json& sizes, std::string& problem) {
     const Json n = size.at("as_int");
     shape.push_back(n.integer());
     if (shape.back() < 0 || __builtin_mul_overflow(elements, std::max<std::int64_t>(shape.back(), 1), &elements) ||
-        elements > most_elements || shape.size() > most_dimensions)
-      n.fail(fmt::format("sizes of at most 2^40 elements and {} dimensions", most_dimensions));
+        elements > max_elements || shape.size() > max_dimensions)
+      n.fail(fmt::format("sizes of at most 2^40 elements and {} dimensions", max_dimensions));
   });
   return shape;
 }

@@ -57,9 +57,9 @@ float element(ScalarType type, const char* bytes) {
 
 // Returns the number of elements. Throws Error unless all elements are inside a storage of `stored` elements.
 std::int64_t count(const StoredTensor& t, std::int64_t stored, std::int64_t most, const std::string& where) {
-  if (t.sizes.size() != t.strides.size() || t.sizes.size() > most_dimensions)
+  if (t.sizes.size() != t.strides.size() || t.sizes.size() > max_dimensions)
     throw Error(fmt::format("{}: expected at most {} dimensions, each with a stride, found sizes {} and strides {}",
-                            where, most_dimensions, print(t.sizes), print(t.strides)));
+                            where, max_dimensions, print(t.sizes), print(t.strides)));
   std::int64_t n = 1, last = t.offset;
   bool inside = t.offset >= 0;
   for (std::size_t d = 0; inside && d < t.sizes.size(); ++d) {

@@ -10,8 +10,8 @@
 namespace deplo::search::records {
 namespace {
 
-constexpr std::size_t most_cells = 10'000;          // per line: 1,000 parameters and their launches
-constexpr std::size_t most_cell_bytes = 1'000'000;  // enough for a compiler's message
+constexpr std::size_t max_cells = 10'000;          // per line: 1,000 parameters and their launches
+constexpr std::size_t max_cell_bytes = 1'000'000;  // enough for a compiler's message
 
 char separator_in(std::string_view text) {
   const std::size_t start = std::min(text.find_first_not_of("\r\n"), text.size());
@@ -38,9 +38,9 @@ bool CsvLines::next(std::vector<std::string>& cells) {
   if (at_ >= text_.size()) return false;
   for (;;) {
     cells.push_back(cell());
-    if (cells.size() > most_cells || cells.back().size() > most_cell_bytes)
+    if (cells.size() > max_cells || cells.back().size() > max_cell_bytes)
       throw Error(fmt::format("{}:{}: expected at most {} cells of at most {} bytes each, found more", place_, line_,
-                              most_cells, most_cell_bytes));
+                              max_cells, max_cell_bytes));
     if (at_ >= text_.size() || text_[at_] != separator_) break;
     ++at_;
   }

@@ -19,7 +19,7 @@ namespace deplo::search::records {
 namespace {
 
 // Enough for a cache of a million configurations; a limit for what a small hostile file may unpack to.
-constexpr std::size_t most_bytes = std::size_t{1} << 30;
+constexpr std::size_t max_bytes = std::size_t{1} << 30;
 constexpr std::array<std::string_view, 7> endings = {".json", ".jsonl", ".log", ".csv", ".tsv", ".xml", ".wisdom"};
 constexpr std::size_t piece = std::size_t{1} << 18;
 
@@ -28,7 +28,7 @@ template <class Read>
 std::string read_pieces(const std::string& place, Read read) {
   std::string bytes, next(piece, '\0');
   while (const std::size_t count = read(next.data())) {
-    if (count > most_bytes - bytes.size()) throw Error(place + ": expected at most 1 GiB when unpacked, found more");
+    if (count > max_bytes - bytes.size()) throw Error(place + ": expected at most 1 GiB when unpacked, found more");
     bytes.append(next, 0, count);
   }
   return bytes;
