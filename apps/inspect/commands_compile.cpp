@@ -61,9 +61,7 @@ void add_outputs(Command command, CompileOptions& options, std::string& output) 
       .flag("--smem", options.smem,
             "Instead of a level, draw the layout of staged buffers in the banks of shared memory.")
       .seldom();
-  command.flag(
-      "--prove", options.prove,
-      "Prove in exact arithmetic that schedules compute their Loop IR; with --ir ptx, that their CUDA source does.");
+  command.flag("--prove", options.prove, "Prove schedules exactly; with --ir ptx, their CUDA source.");
   command
       .flag(
           "--resources", options.resources,

@@ -116,7 +116,7 @@ TEST_F(KernelFileRun, ExportsWhatWasMeasuredLast) {
   };
   const Ran last = exported("twice");
   EXPECT_EQ(last.code, 0) << last.err;
-  EXPECT_THAT(last.err, HasSubstr("twice: left out 1 configuration with other inputs"));
+  EXPECT_THAT(last.err, HasSubstr("twice: left out 1 configuration that an earlier search measured with other inputs"));
   change("twice.cl", "+ 1;\n    z", "+ 1.0f;\n    z");
   tune();
   const Ran several = exported("twice");

@@ -339,7 +339,8 @@ TEST_F(TileProgram, MistakesHaveOneClearLine) {
     expect([](Case& c) { c.arguments[1] = "b=f16[128]"; },
            "argument 2: expected an array of f32, found an array of f16");
     expect([](Case& c) { c.arguments[1] = "b=128"; }, "argument 2: expected an array of f32, found the number 128");
-    expect([](Case& c) { c.arguments[1] = "f32[128]"; }, "argument 2: expected letters, digits and _ before =");
+    expect([](Case& c) { c.arguments[1] = "f32[128]"; },
+           "argument 2: expected a name of letters, digits and _ before =");
     expect([](Case& c) { c.grid = "0"; }, "grid: expected one to three numbers of blocks from 1 to 16777215");
     expect([](Case& c) { c.file += "x"; }, "vector_add.tilex: expected a readable file");
   }

@@ -195,7 +195,7 @@ TEST(Experiment, TakesTheKernelsOfAnother) {
 
 TEST(Experiment, BadKeysAndValuesNameTheirLine) {
   EXPECT_EQ(message("budgte: {time: 1}\n" + one_kernel),
-            "x.yaml:1: expected one of name, target, device, dtype, allow_tf32, attention, key_parts, blocks, search, "
+            "x.yaml:1: expected one of name, target, device, dtype, allow_tf32, attention, key_parts, form, search, "
             "budget, "
             "protocol, restrict, family, kernels, "
             "found the key 'budgte'; "

@@ -153,7 +153,7 @@ TEST(Faults, WhatIsUndefined) {
               HasSubstr("divi: expected a divisor other than 0, found 0"));
   EXPECT_THAT(found("%a = constant <i8: 127> : tile<i8>\n%b = constant <i8: 1> : tile<i8>\n%r = addi %a, %b "
                     "overflow<no_signed_wrap> : tile<i8>"),
-              HasSubstr("expected no wrap, as its no_signed_wrap says"));
+              HasSubstr("expected no wrap, as its no_signed_wrap promises"));
   EXPECT_EQ(found("%a = constant <i8: 127> : tile<i8>\n%b = constant <i8: 1> : tile<i8>\n%r = addi %a, %b "
                   "overflow<no_unsigned_wrap> : tile<i8>"),
             "");

@@ -269,7 +269,7 @@ TEST(ExpressionErrors, Limits) {
   fails(std::string(1000, 'x'), "expected a name of at most 100 letters, found 1000");
   fails("def f(x): return f(x)\nf(1)", "at most 200 nested calls");
   fails("def f(x): return " + repeated("-(", 50) + "f(x)" + repeated(")", 50) + "\nf(1)", "nested expressions");
-  fails("def f(x): f(x); f(x)\n" + std::string("def g(n): return n\nf(1)"), "at most 200 calls");
+  fails("def f(x): f(x); f(x)\n" + std::string("def g(n): return n\nf(1)"), "at most 200 nested calls");
   std::string doubling = "def f0(x): return x\n";
   for (int i = 1; i < 60; ++i)
     doubling +=
@@ -278,7 +278,7 @@ TEST(ExpressionErrors, Limits) {
   fails("a = (1, 2)\n" + repeated("a = a + a\n", 40), "at most 200000 steps");
   std::string nested = "s = nn.Identity()\n" + repeated("s = nn.Sequential(s, s)\n", 60);
   fails(nested + "s(torch.randn(3))", "at most 200000 steps");
-  fails("s = nn.Identity()\n" + repeated("s = nn.Sequential(s)\n", 300) + "s(torch.randn(3))", "at most 200 calls");
+  fails("s = nn.Identity()\n" + repeated("s = nn.Sequential(s)\n", 300) + "s(torch.randn(3))", "at most 200 nested calls");
   fails("torch.randn(1099511627776).split(1)", "split: expected at most 200000 pieces, found 1099511627776");
   fails("torch.randn(1099511627776).unbind()", "expected at most 200000 pieces");
   fails("nn.LSTM(2, 2, 30)(torch.randn(512, 2, 2))", "expected at most 200000");

@@ -57,7 +57,8 @@ TEST(VerifyStage, SeveralStagesOfOneBuffer) {
   for (const char* other : {"buffers=2@1", "buffers=4@1 async", "pad=4 buffers=2@1 async", "lanes=2 buffers=2@1 async"})
     EXPECT_THAT(stage("buffers=2@0 async", again + other + "\n"),
                 HasSubstr("the stages of `s` may differ only in origin, slot and condition"));
-  EXPECT_THAT(stage("", "s = Stage(a, origin=((a0 * 8), 16), slab=(x:8@0, y:8@1))\n"), HasSubstr("agree"));
+  EXPECT_THAT(stage("", "s = Stage(a, origin=((a0 * 8), 16), slab=(x:8@0, y:8@1))\n"),
+              HasSubstr("may differ only in origin, slot and condition"));
   EXPECT_THAT(tile("if (a0 < 1):\n  " + again + "\n" + again + "\n"), HasSubstr("`s` is out of scope"));
   EXPECT_THAT(tile("s = exp(1)\n" + again + "\n"), HasSubstr("`s` is defined twice"));
 }
