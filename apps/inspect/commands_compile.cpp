@@ -61,7 +61,7 @@ void add_outputs(Command command, CompileOptions& options, std::string& output) 
       .flag("--smem", options.smem,
             "Instead of a level, draw the layout of staged buffers in the banks of shared memory.")
       .seldom();
-  command.flag("--prove", options.prove, "Prove schedules exactly; with --ir ptx, their CUDA source.");
+  command.flag("--prove", options.prove, "Prove schedules exactly; with --ir ptx, their CUDA.");
   command
       .flag(
           "--resources", options.resources,
