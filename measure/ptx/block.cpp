@@ -7,7 +7,7 @@
 
 #include "measure/ptx/finding.h"
 #include "measure/ptx/machine.h"
-#include "measure/ptx/warp.h"
+#include "measure/ptx/warp/warp.h"
 
 namespace deplo::measure::ptx {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "measure/ptx/machine.h"
-#include "measure/ptx/place.h"
-#include "measure/ptx/warp.h"
+#include "measure/ptx/warp/place.h"
+#include "measure/ptx/warp/warp.h"
 
 namespace deplo::measure::ptx {
 namespace {

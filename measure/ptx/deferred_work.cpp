@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "measure/ptx/place.h"
-#include "measure/ptx/warp.h"
+#include "measure/ptx/warp/place.h"
+#include "measure/ptx/warp/warp.h"
 
 namespace deplo::measure::ptx {
 

@@ -4,7 +4,7 @@
 
 #include "measure/ptx/instructions/lanes.h"
 #include "measure/ptx/instructions/table.h"
-#include "measure/ptx/warp_memory.h"
+#include "measure/ptx/warp/warp_memory.h"
 
 namespace deplo::measure::ptx {
 namespace {

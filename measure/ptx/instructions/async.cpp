@@ -7,8 +7,8 @@
 
 #include "measure/ptx/instructions/table.h"
 #include "measure/ptx/machine.h"
-#include "measure/ptx/place.h"
-#include "measure/ptx/warp_memory.h"
+#include "measure/ptx/warp/place.h"
+#include "measure/ptx/warp/warp_memory.h"
 
 namespace deplo::measure::ptx {
 namespace {

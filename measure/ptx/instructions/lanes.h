@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "measure/ptx/decode.h"
-#include "measure/ptx/warp.h"
+#include "measure/ptx/warp/warp.h"
 
 namespace deplo::measure::ptx {
 

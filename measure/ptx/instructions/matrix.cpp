@@ -15,7 +15,7 @@
 #include "measure/ptx/instructions/table.h"
 #include "measure/ptx/instructions/tensor_sum.h"
 #include "measure/ptx/machine.h"
-#include "measure/ptx/warp_memory.h"
+#include "measure/ptx/warp/warp_memory.h"
 
 namespace deplo::measure::ptx {
 namespace {

@@ -1,4 +1,4 @@
-#include "measure/ptx/registers.h"
+#include "measure/ptx/warp/registers.h"
 
 namespace deplo::measure::ptx {
 

@@ -1,4 +1,4 @@
-#include "measure/ptx/warp_order.h"
+#include "measure/ptx/warp/warp_order.h"
 
 namespace deplo::measure::ptx {
 

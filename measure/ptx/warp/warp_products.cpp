@@ -1,11 +1,11 @@
-#include "measure/ptx/warp_products.h"
+#include "measure/ptx/warp/warp_products.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "measure/ptx/machine.h"
-#include "measure/ptx/place.h"
-#include "measure/ptx/warp.h"
+#include "measure/ptx/warp/place.h"
+#include "measure/ptx/warp/warp.h"
 
 namespace deplo::measure::ptx {
 

@@ -1,4 +1,4 @@
-#include "measure/ptx/warp.h"
+#include "measure/ptx/warp/warp.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "measure/ptx/machine.h"
-#include "measure/ptx/place.h"
-#include "measure/ptx/special_registers.h"
+#include "measure/ptx/warp/place.h"
+#include "measure/ptx/warp/special_registers.h"
 
 namespace deplo::measure::ptx {
 namespace {

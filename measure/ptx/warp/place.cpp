@@ -1,9 +1,9 @@
-#include "measure/ptx/place.h"
+#include "measure/ptx/warp/place.h"
 
 #include <fmt/format.h>
 
 #include "measure/ptx/machine.h"
-#include "measure/ptx/warp.h"
+#include "measure/ptx/warp/warp.h"
 
 namespace deplo::measure::ptx {
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "measure/ptx/block.h"
-#include "measure/ptx/lane_groups.h"
-#include "measure/ptx/registers.h"
-#include "measure/ptx/warp_order.h"
-#include "measure/ptx/warp_products.h"
+#include "measure/ptx/warp/lane_groups.h"
+#include "measure/ptx/warp/registers.h"
+#include "measure/ptx/warp/warp_order.h"
+#include "measure/ptx/warp/warp_products.h"
 
 namespace deplo::measure::ptx {
 

@@ -1,11 +1,11 @@
-#include "measure/ptx/warp_memory.h"
+#include "measure/ptx/warp/warp_memory.h"
 
 #include <fmt/format.h>
 
 #include <cstring>
 
 #include "measure/ptx/machine.h"
-#include "measure/ptx/place.h"
+#include "measure/ptx/warp/place.h"
 
 namespace deplo::measure::ptx {
 namespace {

@@ -1,4 +1,4 @@
-#include "measure/ptx/special_registers.h"
+#include "measure/ptx/warp/special_registers.h"
 
 #include <array>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "measure/ptx/lane_groups.h"
+#include "measure/ptx/warp/lane_groups.h"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "measure/ptx/warp.h"
+#include "measure/ptx/warp/warp.h"
 
 namespace deplo::measure::ptx {
 
