@@ -118,13 +118,14 @@ std::string remark(const engine::Schedule& of, const engine::TunedCache& cache, 
   return remark(fmt::format("schedule: {}", name(of.origin)), of.measured_us, of.from, of.note, cache, options);
 }
 
-/// Returns a line about the decisions of fusion that a graph gets; "" unless they are tuned or stale.
+/// Returns a line about the decisions that a graph or a launch gets; "" unless they are tuned or stale.
 std::string remark(const engine::GraphSchedule& schedule, const engine::TunedCache& cache,
                    const CompileOptions& options) {
   const std::string said = schedule.note.empty() ? print(schedule.trail) : schedule.note;
   if (said.empty()) return "";
-  return fmt::format("{} graph: {}, by {}: {}\n", is_source(options.level) ? "//" : "#", name(schedule.origin),
-                     cache.file(), said);
+  return fmt::format("{} {}: {}, by {}: {}\n", is_source(options.level) ? "//" : "#",
+                     options.selection.source.is_graph() ? "graph" : "launch", name(schedule.origin), cache.file(),
+                     said);
 }
 
 /// Receives a kernel's name and source, instead of printing the source.
@@ -311,25 +312,28 @@ std::string compile_file(CompileOptions options) {
   return print_opaque(file.name(), code, backend.target, options, about);
 }
 
-/// Chooses the form of a launch. Unless --form fixes the form, a launch becomes elements if a flag is about kernels of
-/// Loop IR.
-engine::LaunchForm form_of(const engine::TileLaunch& launch, const CompileOptions& options, Backend& backend) {
-  const engine::Source& source = options.selection.source;
-  const bool wants_elements = options.smem || options.prove || options.summary || options.nearest ||
-                              options.selection.only || (options.level != "kernel" && !is_source(options.level));
-  if (engine::find_fixed(source.options, "form") != nullptr) return choose_form(launch, source.options, {});
-  if (wants_elements)
-    return choose_form(launch, source.options, {{std::string(engine::form_knob), std::string(engine::by_elements)}});
-  return choose_form(launch, source.options,
-                     backend.cache ? backend.cache->find_graph({source, backend.target}).trail : Trail{});
+/// Returns whether a flag is about kernels of Loop IR.
+bool asks_for_elements(const CompileOptions& options) {
+  return options.smem || options.prove || options.summary || options.nearest || options.selection.only ||
+         (options.level != "kernel" && !is_source(options.level));
 }
 
-std::string compile_launch(const engine::TileSource& source, const CompileOptions& options) {
-  engine::TileLaunch launch = read_launch(source);
+std::string compile_launch(const engine::TileSource& tile, const CompileOptions& options) {
+  const engine::Source& source = options.selection.source;
+  engine::TileLaunch launch = read_launch(tile);
   Backend backend(options);
-  engine::LaunchForm form = form_of(launch, options, backend);
-  if (!form.module) return compile_blocks(std::move(launch), form.why_blocks, options, std::move(backend));
-  return compile_kernels(engine::pick_kernels(*form.module, options.selection.only), true, options, std::move(backend));
+  engine::GraphSchedule stored;
+  std::string text;
+  if (asks_for_elements(options)) {
+    stored.trail = engine::take_form(engine::by_elements);
+  } else if (backend.cache && engine::Alternatives::exist_for(source)) {
+    stored = backend.cache->find_graph({source, backend.target});
+    if (options.level != "cubin") text = remark(stored, *backend.cache, options);
+  }
+  engine::LaunchForm form = choose_form(launch, source.options, stored.trail);
+  if (!form.module) return text + compile_blocks(std::move(launch), form.why_blocks, options, std::move(backend));
+  return text +
+         compile_kernels(engine::pick_kernels(*form.module, options.selection.only), true, options, std::move(backend));
 }
 
 std::string compile_graph(const engine::Source& source, const CompileOptions& options) {

@@ -419,10 +419,6 @@ void Runner::fill_report() {
     if (tensor.part_of.empty()) report_.tensor_bytes += static_cast<double>(engine::slot_bytes(tensor.type));
 }
 
-}  // namespace
-
-namespace {
-
 /// Returns the decisions about the launch that tuning on the device chose; empty if there are none.
 Trail stored_decisions(const RunOptions& options, Progress& progress) {
   const measure::DeviceInfo info = measure::find_device(options.device);
@@ -430,19 +426,19 @@ Trail stored_decisions(const RunOptions& options, Progress& progress) {
   engine::TunedCache cache(options.tuned, info, target, options.nearest, options.tolerance);
   engine::GraphSchedule schedule =
       cache.find_graph({options.source, engine::fusion_target(options.target, options.device)});
+  if (options.require_tuned) cache.require_tuned("--require-tuned");
   if (!schedule.note.empty()) progress.line("warning: " + schedule.note);
   return std::move(schedule.trail);
 }
 
 /// Chooses the form of a launch. If a flag is about kernels of Loop IR, the launch becomes such kernels if it can.
 engine::LaunchForm form_of(const RunOptions& options, const engine::TileLaunch& launch, Progress& progress) {
-  const engine::SourceOptions& about = options.source.options;
-  const bool is_fixed = engine::find_fixed(about, "form") != nullptr;
-  const bool wants_elements =
-      options.device == "interpreter" || options.reference || options.whole || options.nearest || options.fingerprint;
-  if (is_fixed || !wants_elements)
-    return choose_form(launch, about, is_fixed ? Trail{} : stored_decisions(options, progress));
-  return choose_form(launch, about, {{std::string(engine::form_knob), std::string(engine::by_elements)}});
+  Trail taken;
+  if (options.device == "interpreter" || options.reference || options.whole || options.nearest || options.fingerprint)
+    taken = engine::take_form(engine::by_elements);
+  else if (engine::Alternatives::exist_for(options.source))
+    taken = stored_decisions(options, progress);
+  return choose_form(launch, options.source.options, taken);
 }
 
 }  // namespace

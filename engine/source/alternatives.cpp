@@ -32,8 +32,7 @@ Result<std::string> blocks_digest(const TileLaunch& launch, const Target& target
 Result<Alternative> follow_launch(const TileLaunch& launch, const SourceOptions& options, const Target& target,
                                   const Trail& taken) {
   const LaunchForm form = choose_form(launch, options, taken);
-  Trail trail;
-  if (form.fork) trail.push_back({form.fork->knob, form.value()});
+  const Trail trail = form.fork ? take_form(form.module ? by_elements : by_blocks) : Trail{};
   for (const Choice& choice : taken)
     if (trail != Trail{choice}) return Failure{Status::invalid, "there is no decision " + print(Trail{choice})};
   if (form.module) return Alternative{taken, trail, kernels_digest(*form.module)};

@@ -37,6 +37,8 @@ Fork fork_of(double repetitions) {
 
 }  // namespace
 
+Trail take_form(std::string_view form) { return {{std::string(form_knob), std::string(form)}}; }
+
 LaunchForm choose_form(const TileLaunch& launch, const SourceOptions& options, const Trail& taken) {
   const Value* const fixed = find_fixed(options, "form");
   const Value elements{std::string(by_elements)}, blocks{std::string(by_blocks)};

@@ -17,15 +17,17 @@ namespace deplo::engine {
 /// makes the only kernel.
 inline constexpr std::string_view form_knob = "tile.form", by_elements = "elements", by_blocks = "blocks";
 
+/// Returns the trail that takes this form.
+Trail take_form(std::string_view form);
+
 struct LaunchForm {
   std::optional<ir::Module> module;  // nullopt: the launch runs block by block
   std::string why_blocks;            // why the launch runs block by block; "": it does not
   std::optional<Fork> fork;          // the decision, with the heuristic's option first; nullopt: there is no choice
-  Value value() const { return std::string(module ? by_elements : by_blocks); }
 };
 
-/// Chooses the form of a launch, and makes the kernels if the form is "elements". The options may fix the form, else
-/// `taken` may name it, else the heuristic chooses it. The heuristic chooses blocks if kernels of Loop IR would compute
+/// Chooses the form of a launch, and makes the kernels if the form is "elements". If the options fix the
+/// form, `taken` does not count; else `taken` may name it; else the heuristic chooses it. The heuristic chooses blocks if kernels of Loop IR would compute
 /// each value too often (max_repetitions in form.cpp). A launch that Loop IR cannot express runs block by block, unless
 /// the options forbid that. Throws Error if the launch is wrong.
 LaunchForm choose_form(const TileLaunch&, const SourceOptions&, const Trail& taken);

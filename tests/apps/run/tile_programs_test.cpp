@@ -310,6 +310,7 @@ kernels:
   const std::string target = summary["target"];
   const Ran compiled = deplo("compile", flags_of(softmax), {"--tuned", store, "--target", target});
   EXPECT_THAT(compiled.out, HasSubstr("schedule: tuned")) << compiled.err;
+  EXPECT_THAT(compiled.out, ::testing::StartsWith("// launch: tuned, by " + store + ": tile.form=")) << compiled.err;
   EXPECT_THAT(compiled.out, HasSubstr("__kernel"));
   EXPECT_EQ(run_program({"deplo", "report", store, "-o", folder_.file("r.html")}).code, 0);
   EXPECT_THAT(read_file(folder_.file("r.html")), HasSubstr("softmax"));
