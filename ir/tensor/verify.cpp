@@ -38,7 +38,8 @@ class Verifier {
 
   void node(int id) {
     const Node& n = at(id);
-    require(!n.name.empty() && names_.insert(n.name).second, n, "a unique name");
+    if (n.name.empty() && problem_.empty()) problem_ = fmt::format("node {}: expected a name", id);
+    require(names_.insert(n.name).second, n, "a unique name");
     for (const std::int64_t extent : n.type.shape) require(extent >= 0, n, "no negative extent, found {}", extent);
     for (const int a : n.args) require(is_node(a, id), n, "arguments that precede it, found {}", a);
     if (problem_.empty()) match(n.op, [&](const auto& op) { check(n, op); });

@@ -164,7 +164,8 @@ void check(Context& c, const Forever& s) {
 }
 
 void check(Context& c, const Jump& s) {
-  if (c.in_loop || (s.to != Jump::To::end && !c.in_forever)) fail("it must be in a Forever and not in a loop");
+  if (c.in_loop) fail("it must not be in a loop");
+  if (s.to != Jump::To::end && !c.in_forever) fail("it must be in a Forever");
 }
 
 void check(Context& c, const Print& s) {

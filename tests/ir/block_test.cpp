@@ -90,7 +90,7 @@ TEST(BlockStatements, TheVerifierRefuses) {
   EXPECT_THAT(fault("  Break\n"), HasSubstr("it must be in a Forever"));
   EXPECT_THAT(fault("  Return\n  Sync\n"), HasSubstr("nothing follows it in its body"));
   EXPECT_THAT(fault("  Forever:\n    Sync\n"), HasSubstr("no statement leaves it, so it never ends"));
-  EXPECT_THAT(fault("  for n in 0..2: # free\n    Return\n"), HasSubstr("and not in a loop"));
+  EXPECT_THAT(fault("  for n in 0..2: # free\n    Return\n"), HasSubstr("it must not be in a loop"));
   EXPECT_THAT(fault("  Local w[9] (i64) scratch=0\n"), HasSubstr("beyond the block's 64 bytes"));
   EXPECT_THAT(fault("  Local w[2] (i64) shared=4\n"), HasSubstr("an offset of 4 bytes"));
 }

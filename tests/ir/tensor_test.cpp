@@ -107,7 +107,7 @@ struct Refused {
 std::vector<Refused> refused() {
   return {
       {"x: expected a unique name", input("x", {1})},
-      {": expected a unique name", input("", {1})},
+      {"node 3: expected a name", input("", {1})},
       {"n: expected no negative extent, found -1", input("n", {-1})},
       {"n: expected arguments that precede it, found 3", elementwise("n", Op::exp, {3}, {4, 3})},
       {"n: expected arguments that precede it, found -1", elementwise("n", Op::exp, {-1}, {4, 3})},
