@@ -43,15 +43,10 @@ Value Interpreter::dispatch(const Expr& e, Scope& scope) {
     case Expr::Kind::tuple:
     case Expr::Kind::list:
       return list(e, scope);
-    case Expr::Kind::unary: {
-      if (e.text == "not") return {!truth(e.children[0], scope)};
-      const Value operand = evaluate(e.children[0], scope);
-      return placed(e.place, [&] { return apply_unary(session_, e.text, operand); });
-    }
-    case Expr::Kind::binary: {
-      const Value left = evaluate(e.children[0], scope), right = evaluate(e.children[1], scope);
-      return placed(e.place, [&] { return apply_binary(session_, e.text, left, right); });
-    }
+    case Expr::Kind::unary:
+      return unary(e, scope);
+    case Expr::Kind::binary:
+      return binary(e, scope);
     case Expr::Kind::compare:
       return compare(e, scope);
     case Expr::Kind::logic:
@@ -89,6 +84,17 @@ Value Interpreter::dispatch(const Expr& e, Scope& scope) {
       break;
   }
   fail(where_, e.place, "expected an expression, found `*`");
+}
+
+Value Interpreter::unary(const Expr& e, Scope& scope) {
+  if (e.text == "not") return {!truth(e.children[0], scope)};
+  const Value operand = evaluate(e.children[0], scope);
+  return placed(e.place, [&] { return apply_unary(session_, e.text, operand); });
+}
+
+Value Interpreter::binary(const Expr& e, Scope& scope) {
+  const Value left = evaluate(e.children[0], scope), right = evaluate(e.children[1], scope);
+  return placed(e.place, [&] { return apply_binary(session_, e.text, left, right); });
 }
 
 Value Interpreter::name(const Expr& e, Scope& scope) {

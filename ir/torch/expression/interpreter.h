@@ -63,6 +63,8 @@ class Interpreter {
   // evaluate_expression.cpp
   Value evaluate(const Expr&, Scope&);
   Value dispatch(const Expr&, Scope&);
+  Value unary(const Expr&, Scope&);
+  Value binary(const Expr&, Scope&);
   Value name(const Expr&, Scope&);
   Value list(const Expr&, Scope&);
   Value dict(const Expr&, Scope&);
