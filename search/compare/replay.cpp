@@ -27,24 +27,19 @@ std::size_t taken(std::span<const double> launches, double effort) {
   return static_cast<std::size_t>(std::ceil(effort * static_cast<double>(launches.size())));
 }
 
-/// The recorded time, scaled by the mean of `count` drawn launches over the mean of all launches. Draws with or without
-/// replacement.
-double resampled(const Records& records, std::uint32_t row, std::size_t count, bool replace, std::uint64_t seed) {
-  const Record& record = records.records[row];
-  const auto launches = launches_of(records, row);
-  if (launches.empty()) return record.outcome.microseconds;
-  const double all = std::accumulate(launches.begin(), launches.end(), 0.0);
-  std::vector<double> left(launches.begin(), launches.end());
-  Rng rng(seed ^ Rng(row).next());
-  double drawn = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t pick = rng.below(left.size());
-    drawn += left[pick];
-    if (!replace) left.erase(left.begin() + static_cast<std::ptrdiff_t>(pick));
-  }
-  return record.outcome.microseconds * drawn / all *
-         (static_cast<double>(launches.size()) / static_cast<double>(count));
+/// The sum of the first `count` launches.
+double sum_of_first(std::span<const double> launches, std::size_t count) {
+  return std::accumulate(launches.begin(), launches.begin() + static_cast<std::ptrdiff_t>(count), 0.0);
 }
+
+/// The sum of `count` launches that are drawn with replacement.
+double sum_of_drawn(std::span<const double> launches, std::size_t count, Rng rng) {
+  double sum = 0;
+  for (std::size_t i = 0; i < count; ++i) sum += launches[rng.below(launches.size())];
+  return sum;
+}
+
+double launch_seconds(std::span<const double> launches) { return sum_of_first(launches, launches.size()) * 1e-6; }
 
 class Replayer {
  public:
@@ -121,7 +116,7 @@ class Replayer {
     const Record& recorded = record(row);
     const auto launches = launches_of(space_.records(), row);
     if (candidate.effort == 1 || launches.empty()) return recorded.run_seconds;
-    const double all = std::accumulate(launches.begin(), launches.end(), 0.0) * 1e-6;
+    const double all = launch_seconds(launches);
     const double left_out =
         1 - static_cast<double>(taken(launches, candidate.effort)) / static_cast<double>(launches.size());
     return std::max(recorded.run_seconds - left_out * all, 0.0);
@@ -146,24 +141,33 @@ class Replayer {
     ready_.pop_front();
   }
 
+  /// The recorded time, scaled by the mean of the launches that this evaluation takes over the mean of all.
+  double microseconds(const Candidate& candidate, std::uint32_t row) const {
+    const double recorded = record(row).outcome.microseconds;
+    const auto launches = launches_of(space_.records(), row);
+    if (launches.empty()) return recorded;
+    const std::size_t all = launches.size(), count = taken(launches, candidate.effort);
+    if (!replay_.noisy && count == all) return recorded;
+    // Each effort draws its own launches, and draws the same ones throughout a run.
+    const double sum = replay_.noisy ? sum_of_drawn(launches, count, Rng((seed_ + all - count) ^ Rng(row).next()))
+                                     : sum_of_first(launches, count);
+    const double share = static_cast<double>(count) / static_cast<double>(all);
+    return recorded * sum / (sum_of_first(launches, all) * share);
+  }
+
   void tell(const Candidate& candidate, std::uint32_t row, double now) {
-    const Outcome& recorded = record(row).outcome;
-    double us = recorded.microseconds;
-    if (recorded.ok() && (replay_.noisy || candidate.effort < 1)) {
-      const auto launches = launches_of(space_.records(), row);
-      const std::size_t count = taken(launches, candidate.effort);
-      // Each effort draws its own launches, and draws the same ones throughout a run.
-      us = resampled(space_.records(), row, count, replay_.noisy, seed_ + (launches.size() - count));
-      const double left_out = record(row).run_seconds - run_seconds(candidate, row);
-      searcher_.tell(candidate, {Status::ok, us, "", recorded.seconds - left_out});
-    } else {
-      searcher_.tell(candidate, recorded);
-    }
-    if (recorded.ok() && best_.is_beaten_by(us, candidate.effort)) {
-      best_ = {us, candidate.effort};
+    Outcome outcome = record(row).outcome;
+    if (outcome.ok()) outcome.microseconds = microseconds(candidate, row);
+    const double left_out = record(row).run_seconds - run_seconds(candidate, row);
+    outcome.seconds -= left_out;
+    const auto launches = launches_of(space_.records(), row);
+    if (launches.size() > 1) outcome.launch_seconds = launch_seconds(launches) - left_out;
+    searcher_.tell(candidate, outcome);
+    if (outcome.ok() && best_.is_beaten_by(outcome.microseconds, candidate.effort)) {
+      best_ = {outcome.microseconds, candidate.effort};
       rank_ = static_cast<float>(landscape_.rank(row));
     }
-    if (recorded.ok()) tried_ = std::max(tried_, static_cast<float>(landscape_.rank(row)));
+    if (outcome.ok()) tried_ = std::max(tried_, static_cast<float>(landscape_.rank(row)));
     steps_.push_back({static_cast<float>(now), rank_, tried_});
   }
 

@@ -23,9 +23,9 @@ struct Replay {
   std::optional<std::uint32_t> first = {};
 };
 
-/// Deterministic. `seed` determines the noise. An evaluation with effort e takes ⌈e n⌉ of the n recorded launches,
-/// drawn without replacement (with replacement if `noisy`), and tells their mean. It costs less by the time of the
-/// other launches. Building costs once per configuration; verification and overheads cost each time. The best so far is
+/// Deterministic. `seed` determines the noise. An evaluation with effort e takes the first ⌈e n⌉ of the n recorded
+/// launches (draws as many with replacement if `noisy`) and tells their mean. It costs less by the time of the other
+/// launches. Building costs once per configuration; verification and overheads cost each time. The best so far is
 /// search/loop.h's Incumbent.
 Steps replay(const TableSpace&, const Landscape&, Searcher&, const Replay&, std::uint64_t seed);
 

@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "search/strategies/model_searcher.h"
+#include "search/strategies/race.h"
 
 namespace deplo::search::strategies {
 namespace {
@@ -30,6 +31,7 @@ constexpr std::array evolve_parameters = {
     with_default(mutants_parameter, "200"),
     design_parameter,
     climb_parameter,
+    race_parameter,
     batch_parameter,
     random_parameter,
     integer("population", "32", 2, 10000, "16 32 64", "members of a generation"),
@@ -101,7 +103,7 @@ namespace kinds {
 extern constinit const SearcherKind evolve{
     "evolve", "evolutionary search guided by the model, as in Ansor", evolve_parameters,
     [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
-      return std::make_unique<Evolve>(space, settings);
+      return racing(std::make_unique<Evolve>(space, settings), settings);
     }};
 
 }  // namespace kinds

@@ -37,6 +37,7 @@
 
 #include "core/rng.h"
 #include "search/strategies/model_parameters.h"
+#include "search/strategies/race.h"
 #include "search/strategies/shared_statistics.h"
 #include "search/strategies/tree.h"
 
@@ -56,6 +57,7 @@ constexpr std::array mcts_parameters = {
     random_parameter,
     integer("design", "6", 1, 1000, "1 4 6 8", "first evaluations, chosen far apart from each other"),
     climb_parameter,
+    race_parameter,
     word("backup", "max", "max mean", "share=0: value of a node: the fastest time below it, or the mean"),
     number("D", "0", 0, 1000, "0 0.01 0.1 1",
            "share=0: constant of the third term of SP-MCTS, for subtrees that vary; 0: no such term"),
@@ -242,8 +244,8 @@ class Shared final : public Searcher {
 };
 
 std::unique_ptr<Searcher> make(const Space& space, const Settings& settings) {
-  if (settings.number("share") > 0) return std::make_unique<Shared>(space, settings);
-  return std::make_unique<Separate>(space, settings);
+  if (settings.number("share") > 0) return racing(std::make_unique<Shared>(space, settings), settings);
+  return racing(std::make_unique<Separate>(space, settings), settings);
 }
 
 }  // namespace

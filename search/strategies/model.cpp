@@ -13,13 +13,14 @@
 #include <array>
 
 #include "search/strategies/model_searcher.h"
+#include "search/strategies/race.h"
 
 namespace deplo::search::strategies {
 namespace {
 
-constexpr std::array model_parameters = {kappa_parameter, cost_parameter,    clip_parameter,
-                                         pool_parameter,  mutants_parameter, design_parameter,
-                                         climb_parameter, batch_parameter,   random_parameter};
+constexpr std::array model_parameters = {kappa_parameter,   cost_parameter,   clip_parameter,  pool_parameter,
+                                         mutants_parameter, design_parameter, climb_parameter, batch_parameter,
+                                         random_parameter,  race_parameter};
 
 class Model final : public ModelSearcher {
  public:
@@ -43,7 +44,7 @@ namespace kinds {
 extern constinit const SearcherKind model{
     "model", "Bayesian optimisation: Gaussian process, lower confidence bound", model_parameters,
     [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
-      return std::make_unique<Model>(space, settings);
+      return racing(std::make_unique<Model>(space, settings), settings);
     }};
 
 }  // namespace kinds

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "search/strategies/race.h"
 #include "search/strategies/tree.h"
 
 namespace deplo::search::strategies {
@@ -21,6 +22,7 @@ namespace {
 constexpr std::array portfolio_parameters = {
     number("c", "0.05", 0, 10, "0.02 0.05 0.2", "exploration constant of the bandit"),
     integer("window", "100", 1, 100000, "50 100 500", "evaluations that the bandit remembers"),
+    race_parameter,
 };
 constexpr std::array<std::string_view, 3> members = {"model", "ils", "genetic"};
 
@@ -29,7 +31,7 @@ class Portfolio final : public Searcher {
   Portfolio(const Space& space, const Settings& settings)
       : c_(settings.number("c")), window_(static_cast<std::size_t>(settings.integer("window"))) {
     for (const std::string_view name : members)
-      searchers_.push_back(make_searcher(name, space, {.seed = settings.seed() + searchers_.size()}));
+      searchers_.push_back(make_searcher(name, space, options(name, settings.seed() + searchers_.size())));
   }
 
   std::vector<Candidate> ask(std::size_t n) override {
@@ -81,6 +83,13 @@ class Portfolio final : public Searcher {
     std::string trail;
   };
 
+  // The portfolio races as a whole.
+  static SearchOptions options(std::string_view member, std::uint64_t seed) {
+    SearchOptions options{.seed = seed};
+    if (member == "model") options.parameters["race"] = "1";
+    return options;
+  }
+
   std::size_t choose(const std::vector<bool>& empty) const {
     std::size_t chosen = members.size();
     double highest = 0;
@@ -121,7 +130,7 @@ namespace kinds {
 extern constinit const SearcherKind portfolio{
     "portfolio", "model, ils and genetic; a bandit prefers the most successful", portfolio_parameters,
     [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
-      return std::make_unique<Portfolio>(space, settings);
+      return racing(std::make_unique<Portfolio>(space, settings), settings);
     }};
 
 }  // namespace kinds

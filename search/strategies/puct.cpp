@@ -13,6 +13,7 @@
 
 #include "search/model/surrogate.h"
 #include "search/strategies/model_parameters.h"
+#include "search/strategies/race.h"
 #include "search/strategies/tree.h"
 
 namespace deplo::search::strategies {
@@ -34,6 +35,7 @@ constexpr std::array puct_parameters = {
            "evaluations between two rankings, as a share of all before; 64 at most"),
     design_parameter,
     climb_parameter,
+    race_parameter,
 };
 
 class Puct final : public Searcher {
@@ -161,7 +163,7 @@ namespace kinds {
 
 extern constinit const SearcherKind puct{"puct", "Monte Carlo tree search with the model as its prior", puct_parameters,
                                          [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
-                                           return std::make_unique<Puct>(space, settings);
+                                           return racing(std::make_unique<Puct>(space, settings), settings);
                                          }};
 
 }  // namespace kinds

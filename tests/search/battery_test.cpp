@@ -185,6 +185,22 @@ TEST_P(Battery, SurvivesFailures) {
   }
 }
 
+// Where launches are most of the cost, strategies may ask for part of them first.
+TEST_P(Battery, KeepsTheContractWhereLaunchesAreTheCost) {
+  Drive slow = drive(3, 1);
+  slow.outcome = [](const Trail& trail) {
+    Outcome outcome = took(toy::noise_time(trail));
+    outcome.seconds = 1;
+    outcome.launch_seconds = 0.9;
+    return outcome;
+  };
+  const std::vector<Trail> asked = slow(*make());
+  expect_distinct(asked);
+  if (small() && complete()) {
+    EXPECT_EQ(texts(asked), texts(toy::leaves(space())));
+  }
+}
+
 TEST_P(Battery, SurvivesTimesNobodyMeasured) {
   Drive odd = drive(2);
   odd.limit = 300;

@@ -72,9 +72,10 @@ class Plan final : public Searcher {
   void tell(const Candidate& candidate, const Outcome& outcome) override {
     told.emplace_back(candidate.effort, outcome.microseconds);
     took.push_back(outcome.seconds);
+    launched.push_back(outcome.launch_seconds);
   }
   std::vector<std::pair<double, double>> told;  // effort and µs
-  std::vector<double> took;                     // seconds
+  std::vector<double> took, launched;           // seconds
 
  private:
   std::vector<Candidate> plan_;
