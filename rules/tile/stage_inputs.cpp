@@ -290,10 +290,11 @@ bool reads_windows(const ir::Program& program, const Matmul& matmul, const ir::L
 // are in the caches for the next element of the kernel, or if an element has few channels: the copy of so few rows
 // costs a barrier, at which all sums are stored and loaded. With 16, 32 and 64 channels the copy took 1.6, 1.3 to 2.0
 // and 1.0 to 1.4 times as long, with 96 or more 0.75 to 1.06, and with windows 1.2 to 2.0 (docs/performance.md,
-// "KernelBench, level 1").
+// "KernelBench, level 1"). Columns that do not lie next to each other in memory are always copied, because they cannot
+// be read as vectors.
 bool copies_columns(const Plan& plan, const ir::Program& program, const Matmul& matmul) {
   constexpr std::int64_t least_channels = 96;
-  if (!plan.loop) return true;
+  if (!plan.loop || is_transposed(program, matmul)) return true;
   const ir::Loop& chunks = *tile_of(program).body[*plan.loop].as<ir::Loop>();
   bool convolves = false, of_columns = false;
   ir::for_each(matmul.reduce->body, [&](const ir::Stmt& stmt) {
