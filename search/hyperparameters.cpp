@@ -70,7 +70,7 @@ void check_hyperparameter(std::string_view searcher, std::span<const Hyperparame
 }
 
 Settings::Settings(std::string_view searcher, std::span<const Hyperparameter> parameters, const SearchOptions& options)
-    : seed_(options.seed), values_(options.parameters) {
+    : seed_(options.seed), trials_(options.about.trials), values_(options.parameters) {
   for (const auto& [name, value] : values_) check_hyperparameter(searcher, parameters, name, value, "search");
   for (const Hyperparameter& parameter : parameters)
     values_.try_emplace(std::string(parameter.name), parameter.fallback);

@@ -70,6 +70,8 @@ class Settings {
   Settings(std::string_view searcher, std::span<const Hyperparameter>, const SearchOptions&);
 
   std::uint64_t seed() const { return seed_; }
+  /// The trials in the budget; 0: not limited, or not known.
+  std::int64_t trials() const { return trials_; }
   // CHECK that a parameter of this name is declared.
   double number(std::string_view name) const;
   std::int64_t integer(std::string_view name) const;
@@ -77,6 +79,7 @@ class Settings {
 
  private:
   std::uint64_t seed_;
+  std::int64_t trials_;
   std::map<std::string, std::string, std::less<>> values_;
 };
 

@@ -94,7 +94,7 @@ std::optional<Candidate> Race::overtime() {
 
 std::unique_ptr<Searcher> racing(std::unique_ptr<Searcher> searcher, const Settings& settings) {
   const double effort = settings.number("race");
-  if (effort == 1) return searcher;
+  if (effort == 1 || settings.trials() > 0) return searcher;
   return std::make_unique<Race>(std::move(searcher), effort);
 }
 

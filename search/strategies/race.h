@@ -84,7 +84,8 @@ class Race final : public Searcher {
   int looks_ = 0;                 // since the latest overtime
 };
 
-/// The searcher in a race, or alone if the setting race is 1.
+/// The searcher in a race. The searcher alone if the setting race is 1, or if the budget limits the trials: a look and
+/// the full evaluation after it are two.
 std::unique_ptr<Searcher> racing(std::unique_ptr<Searcher>, const Settings&);
 
 }  // namespace deplo::search::strategies

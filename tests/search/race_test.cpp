@@ -121,7 +121,7 @@ TEST_F(RaceTest, WhatIsToldFromElsewhereDoesNotWait) {
 }
 
 /// The evaluations that fit into a time, on a space whose launches are nine tenths of the cost.
-std::size_t evaluations(const std::string& race) {
+std::size_t evaluations(const std::string& race, std::int64_t trials = 0) {
   RecordsBuilder builder("launches");
   for (const char* name : {"a", "b", "c"}) builder.add_knob(name);
   for (std::int64_t i = 0; i < 1000; ++i) {
@@ -132,11 +132,15 @@ std::size_t evaluations(const std::string& race) {
                 {.outcome = {Status::ok, us, ""}, .build_seconds = 0.2, .run_seconds = 32e-6 * us}, launches);
   }
   const TableSpace space(std::make_shared<const Records>(builder.finish()));
-  const auto searcher = make_searcher("model", space, {.seed = 5, .parameters = {{"race", race}}});
+  SearchOptions options{.seed = 5, .parameters = {{"race", race}}};
+  options.about.trials = trials;
+  const auto searcher = make_searcher("model", space, options);
   return compare::replay(space, compare::Landscape(space), *searcher, {.seconds = 60}, 5).size();
 }
 
 TEST(RaceReplay, MoreEvaluationsFitIntoTheTime) { EXPECT_GT(evaluations("0.0625"), 2 * evaluations("1")); }
+
+TEST(RaceReplay, ABudgetOfTrialsIsNotSpentOnLooks) { EXPECT_EQ(evaluations("0.0625", 60), evaluations("1")); }
 
 }  // namespace
 }  // namespace deplo::search
