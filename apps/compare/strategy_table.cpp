@@ -147,8 +147,8 @@ std::string regret_table(const Comparison& comparison, const Ordered& ordered, s
   const std::string text = "\n" + grid.text(label_width(comparison, width, grid.width()));
   const auto known = std::ranges::count(ordered.spaces, true, &SpaceResult::untuned);
   const std::string legend = fmt::format(
-      "regret: best tried / best known, geometric mean over spaces{}; chosen: time of the configuration that noisy "
-      "measurements choose after {} trials / best tried; trial 1 is the default configuration on {} of {}\n",
+      "regret: best tried / best known, geometric mean over spaces{}; chosen: time of the configuration that wins "
+      "a final after {} trials / best tried; trial 1 is the default configuration on {} of {}\n",
       intervals ? " [95 % over seeds]" : "", compare::regret_trials.back(), known,
       counted(static_cast<std::int64_t>(ordered.spaces.size()), "space"));
   return text + wrap(legend, width);

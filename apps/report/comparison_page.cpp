@@ -284,7 +284,7 @@ void add_order(Page& page, const Comparison& comparison, const Ordered& ordered)
     page.table(regret_table(ordered));
     page.text(
         "regret: best tried / best known, geometric mean over spaces, with the 95 % interval over seeds. chosen: time "
-        "of the configuration that noisy measurements choose / best tried.");
+        "of the configuration that wins a final / best tried.");
   }
   page.table(spaces_table(comparison, ordered));
   page.text(

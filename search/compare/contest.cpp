@@ -25,6 +25,7 @@ constexpr std::size_t cell_replicates = 200;
 constexpr std::size_t max_failed = 3;  // failed runs of an entrant; each may take its whole deadline
 constexpr double run_factor = 1.1;     // searches run for 1.1 times the budget
 constexpr std::size_t histogram_bins = 50;
+constexpr std::size_t finalists = 8;  // as in `tune` (measure/protocol/protocol.h)
 
 std::uint64_t mix(std::uint64_t a, std::uint64_t b) { return Rng(a ^ Rng(b).next()).next(); }
 
@@ -119,6 +120,7 @@ class Arena {
     const Replay few{.evaluations = std::int64_t{regret_trials.back()},
                      .noisy = true,
                      .workers = contest_.workers,
+                     .finalists = finalists,
                      .first = space_.records().untuned};
     regret_runs_[entrant][repeat] = run(entrant, repeat, options, few);
   }

@@ -1,8 +1,7 @@
 // What a user of `tune` sees: how far the best schedule is from the best known one after a few trials.
 //
 //   regret      time of the best schedule tried / best known time: 1 is the optimum
-//   selection   time of the schedule chosen by its noisy measurement / time of the best one tried: 1 is the right
-//   choice
+//   selection   time of the schedule that wins the final / time of the best one tried: 1 is the right choice
 //
 // Times are the recorded ones. For objectives that are better if higher, ratios are inverted. Means are geometric.
 #pragma once

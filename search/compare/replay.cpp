@@ -12,9 +12,13 @@
 
 #include "core/rng.h"
 #include "search/loop.h"
+#include "search/quantile.h"
 
 namespace deplo::search::compare {
 namespace {
+
+// The most of `tune` (measure/protocol/protocol.h), which a final of close times takes.
+constexpr std::size_t rounds_of_final = 45;
 
 /// The launches of which an evaluation may take only a part. Empty if the objective is not a duration, because launches
 /// do not give its value.
@@ -80,7 +84,41 @@ class Replayer {
     return std::move(steps_);
   }
 
+  /// The row of the configuration that wins the final. nullopt: there is none.
+  std::optional<std::uint32_t> winner() {
+    if (timed_.empty()) return std::nullopt;
+    CHECK(replay_.noisy);
+    std::ranges::sort(timed_);
+    const auto doubles = std::ranges::unique(timed_, {}, &Timed::row);  // a row has the same time in a run
+    timed_.erase(doubles.begin(), doubles.end());
+    timed_.resize(std::min(timed_.size(), replay_.finalists));
+    return final(timed_);
+  }
+
  private:
+  struct Timed {
+    double us;
+    std::uint32_t row;
+    auto operator<=>(const Timed&) const = default;
+  };
+
+  /// All finalists take part in each round, which is one recorded launch of each: the launches of a round were close in
+  /// time if the records come from a final. The lowest median wins.
+  std::uint32_t final(std::span<const Timed> finalists) const {
+    Rng rng(seed_);
+    std::vector<std::uint64_t> rounds(rounds_of_final);
+    for (std::uint64_t& round : rounds) round = rng.next();
+    const auto median = [&](const Timed& finalist) {
+      const auto launches = launches_of(space_.records(), finalist.row);
+      const double recorded = record(finalist.row).outcome.microseconds;
+      if (launches.empty()) return recorded;
+      std::vector<double> drawn;
+      for (const std::uint64_t round : rounds) drawn.push_back(launches[round % launches.size()]);
+      return recorded * quantile(drawn, 0.5) / quantile({launches.begin(), launches.end()}, 0.5);
+    };
+    return std::ranges::min(finalists, {}, median).row;
+  }
+
   struct Event {
     double at;
     std::size_t item;
@@ -167,6 +205,7 @@ class Replayer {
       best_ = {outcome.microseconds, candidate.effort};
       rank_ = static_cast<float>(landscape_.rank(row));
     }
+    if (outcome.ok() && candidate.effort == 1 && replay_.finalists > 0) timed_.push_back({outcome.microseconds, row});
     if (outcome.ok()) tried_ = std::max(tried_, static_cast<float>(landscape_.rank(row)));
     steps_.push_back({static_cast<float>(now), rank_, tried_});
   }
@@ -177,6 +216,7 @@ class Replayer {
   const Replay& replay_;
   std::uint64_t seed_;
   Steps steps_;
+  std::vector<Timed> timed_;  // of full effort, if there is a final
   Incumbent best_;
   float rank_ = 0, tried_ = 0;
   std::unordered_set<std::uint32_t> built_;  // rows that were built, from the first evaluation with less effort on
@@ -193,7 +233,9 @@ class Replayer {
 Steps replay(const TableSpace& space, const Landscape& landscape, Searcher& searcher, const Replay& replay,
              std::uint64_t seed) {
   Replayer replayer(space, landscape, searcher, replay, seed);
-  return replay.workers == 0 ? replayer.in_sequence() : replayer.with_workers();
+  Steps steps = replay.workers == 0 ? replayer.in_sequence() : replayer.with_workers();
+  if (const auto winner = replayer.winner()) steps.back().rank = static_cast<float>(landscape.rank(*winner));
+  return steps;
 }
 
 }  // namespace deplo::search::compare

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "search/compare/contest.h"
 #include "search/tables.h"
@@ -87,16 +88,38 @@ TEST_F(Eight, TheFirstTrialIsToldAndNotAskedAgain) {
 std::shared_ptr<const Records> noisy(std::optional<std::uint32_t> untuned) {
   RecordsBuilder builder("noisy");
   builder.add_knob("a");
+  constexpr int count = 15;
+  constexpr double spread = 20;
   Rng rng(3);
   for (std::int64_t a = 0; a < 40; ++a) {
     std::vector<double> launches;
-    for (int i = 0; i < 3; ++i) launches.push_back(10 + static_cast<double>(a) + rng.uniform(0, 8));
-    const double mean = (launches[0] + launches[1] + launches[2]) / 3;
+    for (int i = 0; i < count; ++i) launches.push_back(10 + static_cast<double>(a) + rng.uniform(0, spread));
+    const double mean = std::accumulate(launches.begin(), launches.end(), 0.0) / count;
     builder.add(std::vector<Value>{a}, {.outcome = {Status::ok, mean, ""}, .build_seconds = 1}, launches);
   }
   Records records = builder.finish();
   records.untuned = untuned;
   return std::make_shared<const Records>(std::move(records));
+}
+
+// The final draws launches again, so the luck of the screening does not count.
+TEST(Regret, AFinalChoosesBetterThanTheScreening) {
+  const TableSpace space(noisy({}));
+  const Landscape landscape(space);
+  const auto chosen = [&](std::size_t finalists, std::uint64_t seed) {
+    const auto searcher = make_searcher("random", space, {.seed = seed});
+    const Steps steps =
+        replay(space, landscape, *searcher, {.evaluations = 40, .noisy = true, .finalists = finalists}, seed);
+    return steps.back().rank;
+  };
+  double screened = 0, confirmed = 0, alone = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    screened += chosen(0, seed);
+    confirmed += chosen(8, seed);
+    alone += chosen(1, seed);
+  }
+  EXPECT_GT(confirmed, screened + 25) << "ranks, in 100 runs";
+  EXPECT_EQ(alone, screened) << "a final of one is the screening";
 }
 
 TEST(Regret, RunsBeginWithTheDefaultAndReplayNoise) {
