@@ -31,11 +31,11 @@ constexpr std::array evolve_parameters = {
     with_default(mutants_parameter, "200"),
     design_parameter,
     climb_parameter,
-    race_parameter,
     batch_parameter,
     random_parameter,
     integer("population", "32", 2, 10000, "16 32 64", "members of a generation"),
     integer("generations", "2", 1, 100, "1 2 3 5", "generations between two rounds of evaluations"),
+    race_parameter,
 };
 
 class Evolve final : public ModelSearcher {
