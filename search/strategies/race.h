@@ -1,4 +1,4 @@
-// A race: a candidate that its first launches show to be slower than the best does not take the others.
+// A race: a candidate is not launched again if its first launches are slower than those of the best.
 //
 //   look      a candidate is evaluated with the effort `race`. The time of a look is corrected by the mean log ratio of
 //             the times of full evaluations to the times of their looks: a device is often faster or slower at first
