@@ -55,12 +55,17 @@ ir::Ranges inside(const ir::Tile& tile, const ir::Body& region) {
   return ranges;
 }
 
+// The part of an index that does not depend on what varies.
+ir::Expr origin_of(const ir::Expr& index, const ir::Ranges& ranges) {
+  ir::Substitution zero;
+  for (const auto& [name, range] : ranges) zero.emplace_back(name, ir::Expr(0));
+  return ir::simplify(ir::substitute(index, zero));
+}
+
 // Splits an index into origin + local, where local is a single axis or a sum with known bounds. Returns false if it
 // cannot.
 bool split_index(const ir::Expr& index, const ir::Ranges& ranges, ir::Expr& origin, ir::Expr& local) {
-  ir::Substitution zero;
-  for (const auto& [name, range] : ranges) zero.emplace_back(name, ir::Expr(0));
-  origin = ir::simplify(ir::substitute(index, zero));
+  origin = origin_of(index, ranges);
   local = 0;
   for (const auto& [name, range] : ranges) {
     if (!ir::depends_on(index, name)) continue;
@@ -70,6 +75,22 @@ bool split_index(const ir::Expr& index, const ir::Ranges& ranges, ir::Expr& orig
   }
   local = ir::simplify(local, ranges);
   return true;
+}
+
+// Splits an index that one loop walks in another way: the channel a6 % 3 and the element a6 / 3 of a convolution's
+// kernel, in the chunk a5 of 21. Local is then any function of the loop. Returns false if it cannot.
+bool split_by_loop(const ir::Tile& tile, const ir::Expr& index, const ir::Ranges& ranges, ir::Expr& origin,
+                   ir::Expr& local) {
+  origin = origin_of(index, ranges);
+  local = ir::simplify(index - origin, ranges);
+  std::vector<std::string> names;
+  ir::collect_variables(local, names);
+  const auto is_loop = [&](const std::string& name) {
+    return std::ranges::find(ranges, name, &ir::Ranges::value_type::first) != ranges.end() &&
+           std::ranges::find(tile.axes, name, &ir::Axis::name) == tile.axes.end();
+  };
+  const auto bounds = ir::bounds(local, ranges);
+  return names.size() == 1 && is_loop(names[0]) && bounds && bounds->low == 0;
 }
 
 // Returns whether the values that the index contains are defined before the region, and are the same in all of it. A
@@ -94,6 +115,12 @@ bool begins_by_values(const ir::Tile& tile, const ir::Expr& index, const ir::Exp
 struct Sides {
   std::string rows, columns;
 };
+
+// Returns whether a CPU reads columns that are not next to each other in memory, so that only a copy has them in vectors.
+bool lies_apart(const ir::Load& load, const Sides& sides, const Target& target) {
+  return target.cpu && !sides.columns.empty() && ir::depends_on(load.index, sides.columns) &&
+         !ir::depends_on(load.index.back(), sides.columns);
+}
 
 // Plans the slab that the load reads; nullopt if there is none. Dimensions that walk the columns come last in the slab,
 // so that vectors lie along n even if the source has another order (k transposed in q @ k.T). `in_lines`: the origin
@@ -128,7 +155,9 @@ std::optional<Plan> plan_load(const ir::Program& program, const ir::Load& load, 
   std::vector<std::size_t> dims(load.index.size());
   for (std::size_t d = 0; d < load.index.size(); ++d) {
     ir::Expr origin;
-    if (!split_index(index[d], walked, origin, locals[d])) return std::nullopt;
+    if (!split_index(index[d], walked, origin, locals[d]) &&
+        !(lies_apart(load, sides, target) && split_by_loop(tile_of(program), index[d], walked, origin, locals[d])))
+      return std::nullopt;
     if (!begins_by_values(tile_of(program), load.index[d], locals[d], ranges, before)) return std::nullopt;
     plan.stage.origin.push_back(origin);
     dims[d] = d;

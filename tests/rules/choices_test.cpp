@@ -446,6 +446,9 @@ TEST(Choices, AConvolutionCopiesWeightsThatLieApart) {
       "      acc0 <- add(acc0, v0)\n    y[a1, a0] = acc0\n");
   EXPECT_EQ(first(apart, "opencl-cpu", "stage_inputs.w"), 1);
   EXPECT_EQ(first(apart, "opencl-cpu-avx2", "vectorize.width"), 8);
+  const ir::Program stem = ir::parse(kernel("conv2d_stem").text, {{"R", 64}, {"O", 64}}, "conv2d_stem");
+  EXPECT_EQ(first(stem, "opencl-cpu", "stage_inputs.w"), 1);
+  EXPECT_EQ(first(stem, "opencl-cpu", "vectorize.width"), 16);
 }
 
 // A copy of 16-bit elements would hold f32. Prefetches are 4 KiB ahead of what a thread reads.

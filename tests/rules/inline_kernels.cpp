@@ -5,7 +5,7 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::array<InlineKernel, 39> all = {{
+constexpr std::array<InlineKernel, 40> all = {{
     {"conv2d", R"(=== loop: conv2d ===
 symbols B, O, H, W
 input x: f32[B, 4, H, W]
@@ -40,6 +40,21 @@ for a0 in 0..R: # free
       v0 = multiply(in0, in1)
       acc0 <- add(acc0, v0)
     y[a1, a0] = acc0
+)"},
+    // Of three channels, with weights as PyTorch stores them: a chunk walks the channels and the elements of the kernel.
+    {"conv2d_stem", R"(=== loop: conv2d_stem ===
+symbols O, R
+input x: f32[R, 9, 3]
+input w: f32[O, 3, 9]
+output y: f32[R, O]
+for a0 in 0..R: # free
+  for a1 in 0..O: # free
+    for a2 in 0..27: # reduce
+      in0 = load x[min(((a0 / 7) + (a2 / 9)), (R - 1)), ((a0 % 7) + ((a2 / 3) % 3)), (a2 % 3)]
+      in1 = load w[a1, (a2 % 3), (a2 / 3)]
+      v0 = multiply(in0, in1)
+      acc0 <- add(acc0, v0)
+    y[a0, a1] = acc0
 )"},
     {"conv2d_lines", R"(=== loop: conv2d_lines ===
 symbols O, R
