@@ -116,10 +116,10 @@ struct Sides {
   std::string rows, columns;
 };
 
-// Returns whether a CPU reads columns that are not next to each other in memory, so that only a copy has them in vectors.
-bool lies_apart(const ir::Load& load, const Sides& sides, const Target& target) {
-  return target.cpu && !sides.columns.empty() && ir::depends_on(load.index, sides.columns) &&
-         !ir::depends_on(load.index.back(), sides.columns);
+// Returns whether the load walks the columns, and not along the last dimension of memory: only a copy has them in
+// vectors.
+bool walks_columns_apart(const ir::Load& load, const std::string& columns) {
+  return !columns.empty() && ir::depends_on(load.index, columns) && !ir::depends_on(load.index.back(), columns);
 }
 
 // Plans the slab that the load reads; nullopt if there is none. Dimensions that walk the columns come last in the slab,
@@ -156,7 +156,8 @@ std::optional<Plan> plan_load(const ir::Program& program, const ir::Load& load, 
   for (std::size_t d = 0; d < load.index.size(); ++d) {
     ir::Expr origin;
     if (!split_index(index[d], walked, origin, locals[d]) &&
-        !(lies_apart(load, sides, target) && split_by_loop(tile_of(program), index[d], walked, origin, locals[d])))
+        !(target.cpu && walks_columns_apart(load, sides.columns) &&
+          split_by_loop(tile_of(program), index[d], walked, origin, locals[d])))
       return std::nullopt;
     if (!begins_by_values(tile_of(program), load.index[d], locals[d], ranges, before)) return std::nullopt;
     plan.stage.origin.push_back(origin);
@@ -319,20 +320,22 @@ bool reads_windows(const ir::Program& program, const Matmul& matmul, const ir::L
 // are in the caches for the next element of the kernel, or if an element has few channels: the copy of so few rows
 // costs a barrier, at which all sums are stored and loaded. With 16, 32 and 64 channels the copy took 1.6, 1.3 to 2.0
 // and 1.0 to 1.4 times as long, with 96 or more 0.75 to 1.06, and with windows 1.2 to 2.0 (docs/performance.md,
-// "KernelBench, level 1"). Columns that do not lie next to each other in memory are always copied, because they cannot
-// be read as vectors.
+// "KernelBench, level 1"). Columns that lie apart in memory are always copied.
 bool copies_columns(const Plan& plan, const ir::Program& program, const Matmul& matmul) {
   constexpr std::int64_t least_channels = 96;
-  if (!plan.loop || is_transposed(program, matmul)) return true;
+  if (!plan.loop) return true;
   const ir::Loop& chunks = *tile_of(program).body[*plan.loop].as<ir::Loop>();
-  bool convolves = false, of_columns = false;
+  const std::string& columns = tile_of(program).axes[matmul.n].name;
+  bool convolves = false, of_columns = false, apart = false;
   ir::for_each(matmul.reduce->body, [&](const ir::Stmt& stmt) {
     const auto* load = stmt.as<ir::Load>();
-    if (load == nullptr || !reads_windows(program, matmul, chunks, *load)) return;
+    if (load == nullptr) return;
+    apart |= load->buffer == plan.stage.source && walks_columns_apart(*load, columns);
+    if (!reads_windows(program, matmul, chunks, *load)) return;
     convolves = true;
     of_columns |= load->buffer == plan.stage.source;
   });
-  return !convolves || (!of_columns && matmul.reduce->axis.extent >= least_channels);
+  return apart || !convolves || (!of_columns && matmul.reduce->axis.extent >= least_channels);
 }
 
 // Returns whether the heuristic stages the slab. GPUs stage everything that is read more than once. On CPUs shared
