@@ -6,7 +6,9 @@
 namespace deplo::search::strategies {
 namespace {
 
-constexpr double least_launch_share = 0.5;  // of an evaluation's cost, for a look to pay
+// Of an evaluation's cost, for a look to pay. Where launches are a third of it (convolution_milo/MI250X), looks gained
+// nothing.
+constexpr double least_launch_share = 0.5;
 // The effort that overtime takes is bounded: the candidates that wait are not much slower than the best, and one of ten
 // evaluations is one of theirs. With one of five, the score of short runs is lower (docs/strategies.md, "Races").
 constexpr int looks_per_overtime = 10;
