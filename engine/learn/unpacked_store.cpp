@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "measure/sqlite/sqlite.h"
 #include "search/records/formats/parts/unpack.h"
 
 namespace deplo::engine {
@@ -12,17 +13,7 @@ namespace {
 
 constexpr std::string_view sqlite = "SQLite format 3", gzip = "\x1f\x8b";
 
-/// Returns the first bytes of a regular file, or "" for anything else: reading a pipe could block, and would consume
-/// its data.
-std::string first_bytes(const std::string& file) {
-  std::error_code none;
-  if (!std::filesystem::is_regular_file(file, none)) return "";
-  std::ifstream stream(file, std::ios::binary);
-  std::string bytes(sqlite.size(), '\0');
-  stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  bytes.resize(static_cast<std::size_t>(stream.gcount()));
-  return bytes;
-}
+std::string first_bytes(const std::string& file) { return measure::sqlite::first_bytes(file, sqlite.size()); }
 
 }  // namespace
 

@@ -4,13 +4,17 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "core/error.h"
 #include "core/temporary_folder.h"
@@ -114,6 +118,27 @@ void Database::read_a_copy() {
   open(":memory:", SQLITE_OPEN_READWRITE);
   tidy_ = false;
   copy_database(source, *this);
+}
+
+std::string first_bytes(const std::string& file, std::size_t count) {
+  std::error_code error;
+  const std::string path = std::filesystem::absolute(file, error).string();
+  if (error || !std::filesystem::is_regular_file(path, error)) return "";
+  sqlite3_vfs* const system = sqlite3_vfs_find(nullptr);
+  std::vector<std::max_align_t> memory(static_cast<std::size_t>(system->szOsFile) / sizeof(std::max_align_t) + 1);
+  auto* const opened = reinterpret_cast<sqlite3_file*>(memory.data());
+  const std::unique_ptr<const char, decltype(&sqlite3_free_filename)> name(
+      sqlite3_create_filename(path.c_str(), "", "", 0, nullptr), sqlite3_free_filename);
+  int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB;
+  const int code = system->xOpen(system, name.get(), opened, flags, &flags);
+  sqlite3_int64 size = 0;
+  std::string bytes;
+  if (code == SQLITE_OK && opened->pMethods->xFileSize(opened, &size) == SQLITE_OK) {
+    bytes.resize(std::min(count, static_cast<std::size_t>(size)));
+    if (opened->pMethods->xRead(opened, bytes.data(), static_cast<int>(bytes.size()), 0) != SQLITE_OK) bytes.clear();
+  }
+  if (opened->pMethods != nullptr) opened->pMethods->xClose(opened);
+  return bytes;
 }
 
 void copy_database(const Database& from, Database& to) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <concepts>
 #include <cstdint>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -383,11 +382,7 @@ std::string describe(const Pack& pack) {
   return text;
 }
 
-bool is_pack(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::string start(pack_start.size(), '\0');
-  return stream.read(start.data(), static_cast<std::streamsize>(start.size())) && start == pack_start;
-}
+bool is_pack(const std::string& file) { return sqlite::first_bytes(file, pack_start.size()) == pack_start; }
 
 std::unique_ptr<sqlite::Database> store_of(const Pack& pack) {
   auto database = open_in_memory();

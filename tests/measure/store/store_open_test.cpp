@@ -1,13 +1,17 @@
 // Files that are not stores of deplo, or are damaged, give a clear error of one line and are not changed.
 #include "measure/store/file/open.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 
 #include "measure/store/file/schema.h"
+#include "measure/store/pack.h"
 #include "measure/store_fixture.h"
 
 namespace deplo::measure {
@@ -35,6 +39,42 @@ TEST(StoreOpen, BadPaths) {
   EXPECT_EQ(exit_of_open(folder.file("file/a.db"), message), 1);
   EXPECT_THAT(message, HasSubstr("is not a directory"));
   EXPECT_EQ(exit_of_open("/dev/null", message), 1);
+}
+
+/// Returns whether another process sees a lock on the file. Locks are not inherited, so a child sees its parent's.
+bool is_locked(const std::string& file) {
+  const pid_t child = fork();
+  if (child == 0) {
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    const int opened = open(file.c_str(), O_RDWR | O_CLOEXEC);
+    const bool is_free = opened >= 0 && fcntl(opened, F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
+    _exit(is_free ? 1 : 0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+// Without the lock, a program that closes the store last as far as it can see deletes the log that this process writes.
+TEST(StoreOpen, LooksAtAFileWithoutReleasingTheLocksOfItsOtherConnections) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("a.db");
+  EXPECT_EQ(sqlite::first_bytes(file, 4), "");
+  EXPECT_EQ(sqlite::first_bytes(folder.path().string(), 4), "");
+  Store store = Store::open(file);
+  add_context(store);
+  ASSERT_TRUE(is_locked(file));
+  EXPECT_EQ(sqlite::first_bytes(file, 6), "SQLite");
+  EXPECT_FALSE(is_pack(file));
+  open_read_only(file);
+  open_to_read(file);
+  EXPECT_TRUE(is_locked(file));
+  std::ofstream(folder.file("short")) << "abc";
+  EXPECT_EQ(sqlite::first_bytes(folder.file("short"), 100), "abc");
+  std::ofstream(folder.file("empty")).close();
+  EXPECT_EQ(sqlite::first_bytes(folder.file("empty"), 100), "");
 }
 
 TEST(StoreOpen, NotADatabaseIsLeftAlone) {
