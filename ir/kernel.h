@@ -134,15 +134,16 @@ struct CopyPairs {
   }
   bool operator==(const CopyPairs&) const = default;
 };
-/// Transposes a block of f32 on CPUs, for i, j < 16: buffer[index… + (i, j)], in the last two dimensions, =
+/// Transposes a block of f32 on CPUs, for i, j < size: buffer[index… + (i, j)], in the last two dimensions, =
 /// source[at…], i elements further along the last dimension and j elements further along `dim`.
 struct CopyTransposed {
-  static constexpr int size = 16;  // a vector of 512 bits in each row
+  static constexpr bool is_size(std::int64_t n) { return n == 8 || n == 16; }  // each row is a vector of AVX or AVX-512
   std::string buffer;
   std::vector<Expr> index;
   std::string source;
   std::vector<Expr> at;
   int dim = 0;
+  int size = 16;
   std::vector<Expr> row(int j) const;  // index of row j in the source
   static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) {

@@ -16,8 +16,8 @@ void emit(KernelText& k, const CopyPairs& s) {
 
 void emit(KernelText& k, const CopyTransposed& s) {
   CHECK(k.spell.vectors);
-  k.functions.helpers.insert(Helper::copy_transposed);
-  k.print("simd_copy_transposed(&{}, {}, &{}, {});", k.names.element(s.buffer, s.index),
+  k.functions.helpers.insert(s.size == 8 ? Helper::copy_transposed_8 : Helper::copy_transposed_16);
+  k.print("simd_copy_transposed{}(&{}, {}, &{}, {});", s.size, k.names.element(s.buffer, s.index),
           k.names.memory.at(s.buffer).strides.end()[-2], k.names.element(s.source, s.at),
           k.names.memory.at(s.source).strides[static_cast<std::size_t>(s.dim)]);
 }

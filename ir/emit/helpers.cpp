@@ -242,13 +242,38 @@ std::string tma_multicast(int rank) {
       inlined, rank, of.parameters, of.places, of.values);
 }
 
+// Transposes 8 rows of 8: pairs of rows, then pairs of pairs, within each half of a vector, and last the halves. Each
+// line is one instruction of AVX (Intel 64 and IA-32 Architectures Optimization Reference Manual, "8x8 Matrix
+// Transpose").
+constexpr const char* copy_transposed_8 =
+    R"(void simd_copy_transposed8(__local float* to, const long to_row, __global const float* from, const long from_row) {
+  float8 r[8], s[8];
+  for (int i = 0; i < 8; ++i) r[i] = vload8(0, &from[i * from_row]);
+  for (int i = 0; i < 8; i += 2) {
+    const float8 a = r[i], b = r[i + 1];
+    s[i] = (float8)(a.s0, b.s0, a.s1, b.s1, a.s4, b.s4, a.s5, b.s5);
+    s[i + 1] = (float8)(a.s2, b.s2, a.s3, b.s3, a.s6, b.s6, a.s7, b.s7);
+  }
+  for (int i = 0; i < 8; i += 4)
+    for (int j = 0; j < 2; ++j) {
+      const float8 a = s[i + j], b = s[i + j + 2];
+      r[i + 2 * j] = (float8)(a.s01, b.s01, a.s45, b.s45);
+      r[i + 2 * j + 1] = (float8)(a.s23, b.s23, a.s67, b.s67);
+    }
+  for (int i = 0; i < 4; ++i) {
+    vstore8((float8)(r[i].lo, r[i + 4].lo), 0, &to[i * to_row]);
+    vstore8((float8)(r[i].hi, r[i + 4].hi), 0, &to[(i + 4) * to_row]);
+  }
+}
+)";
+
 // Transposes 16 rows of 16 by four perfect shuffles, each of which interleaves two halves like cards (Stone, Parallel
 // Processing with the Perfect Shuffle, IEEE Trans. Computers C-20, 1971).
-constexpr const char* copy_transposed = R"(float16 simd_deal(const float8 low, const float8 high) {
+constexpr const char* copy_transposed_16 = R"(float16 simd_deal(const float8 low, const float8 high) {
   return (float16)(low.s0, high.s0, low.s1, high.s1, low.s2, high.s2, low.s3, high.s3, low.s4, high.s4, low.s5,
                    high.s5, low.s6, high.s6, low.s7, high.s7);
 }
-void simd_copy_transposed(__local float* to, const long to_row, __global const float* from, const long from_row) {
+void simd_copy_transposed16(__local float* to, const long to_row, __global const float* from, const long from_row) {
   float16 r[16], s[16];
   for (int i = 0; i < 16; ++i) r[i] = vload16(0, &from[i * from_row]);
   for (int i = 0; i < 8; ++i) s[2 * i] = simd_deal(r[i].lo, r[i + 8].lo), s[2 * i + 1] = simd_deal(r[i].hi, r[i + 8].hi);
@@ -313,7 +338,8 @@ const std::map<Helper, std::function<std::string()>>& definitions() {
       {Helper::mbarrier_arrive_afar, mbarrier_arrive_afar},
       {Helper::mbarrier_wait, mbarrier_wait},
       {Helper::atomic_add_float, [] { return std::string(atomic_add_float); }},
-      {Helper::copy_transposed, [] { return std::string(copy_transposed); }},
+      {Helper::copy_transposed_8, [] { return std::string(copy_transposed_8); }},
+      {Helper::copy_transposed_16, [] { return std::string(copy_transposed_16); }},
       {Helper::bf16_pairs, [] { return std::string(bf16_pairs); }},
       {Helper::bf16_dot, [] { return std::string(bf16_dot); }},
       {Helper::tma_load_1d, [] { return tma_load(1); }},

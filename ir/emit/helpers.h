@@ -43,7 +43,8 @@ enum class Helper {
   tma_multicast_4d,
   tma_multicast_5d,
   atomic_add_float,  // this and the following helpers are for OpenCL
-  copy_transposed,
+  copy_transposed_8,
+  copy_transposed_16,
   bf16_pairs,
   bf16_dot,
 };

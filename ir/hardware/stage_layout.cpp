@@ -76,8 +76,8 @@ std::vector<std::size_t> source_order(const Stage& s, const Buffer& source) {
   return order;
 }
 
-bool has_turned_blocks(const Stage& s, const Buffer& source) {
-  constexpr int size = CopyTransposed::size;
+bool has_turned_blocks(const Stage& s, const Buffer& source, std::int64_t size) {
+  if (!CopyTransposed::is_size(size)) return false;
   if (s.slab.size() < 2 || s.pairs || s.transport != Transport::copy || s.swizzle != 0) return false;
   if (s.dtype != DType::f32 || source.dtype != DType::f32 || source.strides.back() != 1) return false;
   const SlabAxis &rows = s.slab.end()[-2], &columns = s.slab.back();

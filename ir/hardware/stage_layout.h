@@ -25,9 +25,9 @@ inline std::int64_t slot_count(const Stage& s) { return physical_count(s) / s.sl
 /// The slab's axes in the order in which its copies walk the source: the contiguous axis comes last, and axes that the
 /// origin names come first.
 std::vector<std::size_t> source_order(const Stage&, const Buffer& source);
-/// Whether the slab transposes the source (its last but one dimension walks the source's last), in blocks of f32 that
-/// CopyTransposed can copy. Such copies have 16 lanes.
-bool has_turned_blocks(const Stage&, const Buffer& source);
+/// Whether the slab transposes the source (its last but one dimension walks the source's last), in blocks of `size` x
+/// `size` f32 that CopyTransposed can copy. Such copies have `size` lanes.
+bool has_turned_blocks(const Stage&, const Buffer& source, std::int64_t size);
 /// The alignment of the buffer in bytes: 16, or 128 for TMA. With a swizzle it is the period of the pattern, 8 rows of
 /// `swizzle` bytes (CUDA C++ Programming Guide, "Tensor Memory Access", swizzle modes).
 std::int64_t alignment(const Stage&);

@@ -1,4 +1,6 @@
 // Parsers of the statements that Kernel IR adds.
+#include <type_traits>
+
 #include "ir/text/statements.h"
 
 namespace deplo::ir::text {
@@ -120,7 +122,7 @@ SharedMatrix shared_matrix(Terms& in, std::string buffer) {
   return m;
 }
 
-// Reads `CopyPairs(b_smem[0, 0], b[a0, 0], dim=0)`, or another statement of this form.
+// Reads `CopyPairs(b_smem[0, 0], b[a0, 0], dim=0)` or `CopyTransposed(k_smem[0, 0], k[a0, 0], dim=0, size=16)`.
 template <class S>
 Stmt copy_block(Terms& in) {
   S s;
@@ -130,6 +132,10 @@ Stmt copy_block(Terms& in) {
   in.element(s.source, s.at);
   in.expect(",");
   s.dim = static_cast<int>(in.field("dim", 0, 64));
+  if constexpr (std::is_same_v<S, CopyTransposed>) {
+    in.expect(",");
+    s.size = static_cast<int>(in.field("size", 1, 16));
+  }
   in.expect(")");
   return s;
 }

@@ -311,10 +311,16 @@ class Printer {
     access(s.buffer, s.index);
     out += ", ";
     access(s.source, s.at);
-    integer(", dim=", s.dim, ")\n");
+    integer(", dim=", s.dim);
   }
-  void statement(const CopyPairs& s, int) { copy("CopyPairs(", s); }
-  void statement(const CopyTransposed& s, int) { copy("CopyTransposed(", s); }
+  void statement(const CopyPairs& s, int) {
+    copy("CopyPairs(", s);
+    out += ")\n";
+  }
+  void statement(const CopyTransposed& s, int) {
+    copy("CopyTransposed(", s);
+    integer(", size=", s.size, ")\n");
+  }
   void statement(const DotPairs& s, int) {
     out.append("DotPairs(").append(s.acc).append(" <- ");
     access(s.a, s.at_a);

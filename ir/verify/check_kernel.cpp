@@ -212,7 +212,8 @@ void check(Context& c, const CopyPairs& s) {
 }
 
 void check(Context& c, const CopyTransposed& s) {
-  constexpr int size = CopyTransposed::size;
+  const int size = s.size;
+  if (!CopyTransposed::is_size(size)) fail("size={}: a block has 8 or 16 rows", size);
   if (s.index.size() < 2) fail("a block has two dimensions, found {}", s.index.size());
   std::vector<Expr> last = s.index;
   last.end()[-2] = last.end()[-2] + (size - 1);

@@ -97,7 +97,7 @@ void check_layout(const Stage& s, const Buffer& source) {
   if (s.lanes > 1 && row_elements(s) % s.lanes != 0)
     fail("copies of {} lanes do not divide a row of {}", s.lanes, row_elements(s));
   if (s.lanes > 1 && !s.pairs && s.slab.back().dim + 1 != std::ssize(source.shape) &&
-      (s.lanes != CopyTransposed::size || !has_turned_blocks(s, source)))
+      !has_turned_blocks(s, source, s.lanes))
     fail("copies of {} lanes that are not adjacent in `{}`", s.lanes, s.source);
   if (s.pairs) check_pairs(s, source);
   if (s.prefetch < 0 || (s.prefetch > 0 && (s.transport == Transport::async || s.transport == Transport::tma)))

@@ -418,9 +418,9 @@ std::vector<int> copy_widths(const ir::Stage& stage, const ir::Buffer& source, c
   const auto over = [&](const ir::SlabAxis& axis) {
     return axis.walks_dimension() && reaches_over(stage, static_cast<std::size_t>(axis.dim), source, scope);
   };
-  const bool turned = target.cpu && target.vector_lanes == ir::CopyTransposed::size &&
-                      ir::has_turned_blocks(stage, source) && std::ranges::none_of(stage.slab, over);
-  if (turned) return {ir::CopyTransposed::size, 1};
+  const bool turned =
+      target.cpu && ir::has_turned_blocks(stage, source, target.vector_lanes) && std::ranges::none_of(stage.slab, over);
+  if (turned) return {static_cast<int>(target.vector_lanes), 1};
   if (inner.dim != static_cast<int>(last) || source.strides[last] != 1 || over(inner)) return {1};
   // Rows may start at multiples of this number: in the source, of the other dimensions' strides; in shared memory, of
   // the pad.

@@ -12,15 +12,10 @@
 namespace deplo::rules::materializer {
 namespace {
 
-// Returns whether the copies transpose blocks, whose lanes are not adjacent in the source.
-bool turns(const ir::Stage& stage, const ir::Buffer& source, int lanes) {
-  return lanes == ir::CopyTransposed::size && ir::has_turned_blocks(stage, source);
-}
-
 // Returns the distance between copies along a dimension of the slab.
 std::int64_t copy_step(const ir::Stage& stage, const ir::Buffer& source, std::size_t dimension, int lanes) {
   if (stage.pairs && dimension == 0) return ir::pairs::depth;
-  if (dimension + 2 == stage.slab.size() && turns(stage, source, lanes)) return lanes;
+  if (dimension + 2 == stage.slab.size() && ir::has_turned_blocks(stage, source, lanes)) return lanes;
   return dimension + 1 == stage.slab.size() ? lanes : 1;
 }
 
@@ -325,8 +320,8 @@ ir::Body StageLowering::copy_element(const ir::Stage& stage, const std::vector<i
     body.emplace_back(ir::CopyPairs{stage.buffer, to, stage.source, from, stage.slab[0].dim});
     return body;
   }
-  if (turns(stage, source_of(stage), lanes)) {
-    body.emplace_back(ir::CopyTransposed{stage.buffer, to, stage.source, from, stage.slab.back().dim});
+  if (ir::has_turned_blocks(stage, source_of(stage), lanes)) {
+    body.emplace_back(ir::CopyTransposed{stage.buffer, to, stage.source, from, stage.slab.back().dim, lanes});
     return body;
   }
   if (stage.pairs) lanes = ir::pairs::depth;  // these elements are adjacent in the source, too

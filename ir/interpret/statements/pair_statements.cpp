@@ -85,16 +85,15 @@ void compile(Compiler& c, const CopyPairs& s) {
 }
 
 void compile(Compiler& c, const CopyTransposed& s) {
-  constexpr int size = CopyTransposed::size;
   if (s.index.size() < 2) c.fail("expected two dimensions of " + s.buffer);
   if (static_cast<std::size_t>(s.dim) >= s.at.size()) c.fail("expected a dimension of " + s.source);
   RunCopyTransposed run;
-  for (int i = 0; i < size; ++i) {
+  for (int i = 0; i < s.size; ++i) {
     std::vector<Expr> row = s.index;
     row.end()[-2] = row.end()[-2] + i;
-    run.to.push_back(c.access(s.buffer, row, size));
-    run.from.push_back(c.access(s.source, s.row(i), size));
-    run.rows.push_back(c.define(fmt::format("row {} of a block", i), size));
+    run.to.push_back(c.access(s.buffer, row, s.size));
+    run.from.push_back(c.access(s.source, s.row(i), s.size));
+    run.rows.push_back(c.define(fmt::format("row {} of a block", i), s.size));
   }
   if (!run.to.front().shared) c.fail("expected a shared buffer, found " + s.buffer);
   c.emit(std::move(run));
