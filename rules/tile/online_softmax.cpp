@@ -98,8 +98,9 @@ class Choices {
     if (target_.cpu && gathers_by_key(loop_of(tile_of(program_), sweep_))) return {Value(std::int64_t{0})};
     const std::int64_t lanes = std::min(target_.vector_lanes, values_);
     // On CPUs a row's overhead, besides its sums, falls with the length of a chunk (docs/performance.md, "Attention").
-    const std::vector<Value> sizes = target_.cpu ? options({256, 128, 512, 64, 32, 16, 8}, 1, extent_)
-                                                 : options({64, 128, 32, 256, 16, 8}, 1, extent_);
+    const std::vector<Value> sizes = !target_.cpu   ? options({64, 128, 32, 256, 16, 8}, 1, extent_)
+                                     : hides_keys() ? options({128, 256, 64, 512, 32, 16, 8}, 1, extent_)
+                                                    : options({256, 128, 512, 64, 32, 16, 8}, 1, extent_);
     for (const Value& size : sizes) {
       const auto keys = std::get<std::int64_t>(size);
       if (keys % lanes == 0 && may_be(keys, 1, least_rows())) result.push_back(size);
@@ -143,13 +144,23 @@ class Choices {
 
   std::vector<Value> fm(std::int64_t keys, std::int64_t columns, std::int64_t rows) const {
     std::vector<Value> result;
-    for (const std::int64_t fm : {8, 4, 6, 12, 16, 2, 1})
+    const auto add = [&](std::int64_t fm) {
       if (is({By::threads, keys, columns, rows, fm})) add_option(result, fm);
+    };
+    if (target_.cpu) add(cpu_rows(target_));
+    for (const std::int64_t fm : {8, 4, 6, 12, 16, 2, 1}) add(fm);
     busy_first(result, [&](std::int64_t each) { return rows / each * columns; });
     return result;
   }
 
  private:
+  // Returns whether a mask by positions, such as a causal one, hides many keys of the last chunk that a block visits.
+  // With few keys, short chunks save more than long ones do (docs/performance.md, "Attention").
+  bool hides_keys() const {
+    constexpr std::int64_t few_keys = 1024;
+    const ir::Loop& loop = loop_of(tile_of(program_), sweep_);
+    return extent_ <= few_keys && ir::depends_on(ir::seen(loop.body, sweep_.step->score), loop.axis.name);
+  }
   // On GPUs, sizes that give each of a multiprocessor's four schedulers a warp come first. In a decode, which has few
   // rows, this means that more threads share a row.
   template <class F>
