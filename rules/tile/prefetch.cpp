@@ -140,10 +140,20 @@ bool next_block_shares(const ir::Program& program, const Stream& stream) {
   return load != nullptr && last != axes.rend() && !ir::depends_on(load->index, last->name);
 }
 
+// Returns whether the stages of the buffer copy so few bytes of each row that four rows are copied before their memory
+// has answered (docs/performance.md, "CPUs without AVX-512").
+bool has_short_rows(const ir::Program& program, const std::string& buffer) {
+  constexpr std::int64_t least_row = 512;  // bytes
+  return std::ranges::any_of(staged_buffers(program), [&](const Staged& staged) {
+    const ir::Stage& stage = *staged.stage;
+    return stage.source == buffer && stage.slab.back().extent * ir::bytes(program.find(buffer)->dtype) < least_row;
+  });
+}
+
 // The best of a few distances that were measured on matmuls, softmax and gelu (docs/performance.md) comes first. The
 // distance of a whole sweep prefetches the next row.
 std::vector<Value> distances(const ir::Program& program, const Stream& stream) {
-  if (stream.staged) return options({4, 0, 2, 8, 16}, 0, 16);
+  if (stream.staged) return options({has_short_rows(program, stream.buffer) ? 8 : 4, 0, 2, 4, 8, 16}, 0, 16);
   const ir::Loop* loop = stream.sites[0].loop;
   if (loop == nullptr) return options({1, 0, 2, 4}, 0, 4);
   const std::int64_t trips = ceil_div(loop->axis.extent, loop->step), rows = rows_ahead(program, stream);
