@@ -190,7 +190,11 @@ TEST(Choices, WithFewRegistersAThreadHasThreeVectorsOfColumns) {
   EXPECT_EQ(first(matmul(32, 512, 2048), "opencl-cpu-avx2", "stage_inputs.b"), 1);
   EXPECT_EQ(first(matmul(8, 512, 2048), "opencl-cpu-avx2", "stage_inputs.b"), 0);  // read in place
   EXPECT_EQ(first(matmul(8, 512, 2048), "opencl-cpu-avx2", "register_tile.fn"), 16);
-  const ir::Program transposed = ir::parse(R"(=== loop: linear ===
+  const auto prefetched = [](const ir::Program& loop) { return first(loop, "opencl-cpu-avx2", "prefetch.b"); };
+  EXPECT_EQ(prefetched(matmul(128, 2048, 2048)), 8);  // rows of 192 bytes
+  EXPECT_EQ(prefetched(matmul(256, 256, 64)), 8);
+  EXPECT_EQ(first(matmul(32, 2048, 2048), "opencl-cpu", "prefetch.b"), 4);  // rows of 1024 bytes
+  ir::Program transposed = ir::parse(R"(=== loop: linear ===
 input x: f32[32, 3584]
 input w: f32[2048, 3584]
 output y: f32[32, 2048]
@@ -202,7 +206,39 @@ for a0 in 0..32: # free
       v0 = multiply(in0, in1)
       acc0 <- add(acc0, v0)
     y[a0, a1] = acc0)");
+  EXPECT_EQ(tile(transposed), (Tile{3584, 16, 4, 16}));
+  EXPECT_EQ(first(transposed, "opencl-cpu-avx2", "vectorize.copy_w"), 8);  // blocks of 8 x 8
+  for (ir::Buffer& buffer : transposed.buffers) buffer.dtype = ir::DType::f16;
   EXPECT_EQ(tile(transposed), (Tile{3584, 24, 4, 24}));
+  EXPECT_EQ(first(transposed, "opencl-cpu-avx2", "vectorize.copy_w"), std::nullopt);
+}
+
+// Each loaded key or value is used for as many rows as a matmul's column. A causal mask hides a part of the last chunk,
+// so a block visits shorter chunks unless it has many.
+TEST(Choices, AnAttentionOnACpuHasAsManyRowsAsAMatmul) {
+  const std::string text = kernel("attention").text;
+  std::string causal = text;
+  const auto replace = [&](const std::string& line, const std::string& by) {
+    const std::size_t at = causal.find(line);
+    ASSERT_NE(at, std::string::npos) << line;
+    causal.replace(at, line.size(), by);
+  };
+  replace("        in2 = load",
+          "        v3:bool = index (a3 < (a1 + 1))\n        v4 = select(v3, v1, -inf)\n        in2 = load");
+  replace("softmax_sum(v1", "softmax_sum(v4");
+  const auto knob = [](const std::string& loop, std::int64_t keys, const char* target, const char* name) {
+    const ir::Program program = ir::parse(loop, {{"H", 8}, {"Q", keys}, {"K", keys}, {"D", 64}});
+    return first(program, target, std::string("online_softmax.") + name);
+  };
+  EXPECT_EQ(knob(text, 512, "opencl-cpu-avx2", "fm"), 4);
+  EXPECT_EQ(knob(text, 512, "opencl-cpu", "fm"), 8);
+  for (const char* target : {"opencl-cpu", "opencl-cpu-avx2"}) {
+    EXPECT_EQ(knob(text, 512, target, "keys"), 256) << target;
+    EXPECT_EQ(knob(causal, 512, target, "keys"), 128) << target;
+    EXPECT_EQ(knob(causal, 1024, target, "keys"), 128) << target;
+    EXPECT_EQ(knob(causal, 2048, target, "keys"), 256) << target;
+    EXPECT_EQ(knob(causal, 64, target, "keys"), 64) << target;
+  }
 }
 
 TEST(Choices, AClusterSplitsKWhereItFillsTheDevice) {
