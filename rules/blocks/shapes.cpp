@@ -2,6 +2,7 @@
 #include "rules/blocks/shapes.h"
 
 #include "ir/tile_program/interpret/scalars.h"
+#include "ir/types/float_format.h"
 #include "ir/types/types.h"
 #include "rules/blocks/lowering.h"
 #include "rules/blocks/rows.h"
@@ -32,6 +33,24 @@ Name elementwise(Lowering& l, const Operation& op, const At& at) {
   std::vector<Name> args;
   for (const ValueId id : op.operands) args.push_back(l.element(id, at));
   return l.compute(op, l.dtype(op.results[0]), std::move(args));
+}
+
+/// Returns true if all elements are this number, as a constant or copies of one.
+bool is_everywhere(const Lowering& l, ValueId id, double number) {
+  const Operation* op = l.definition(id);
+  while (op != nullptr && (op->form->name == "broadcast" || op->form->name == "reshape"))
+    op = l.definition(op->operands[0]);
+  if (op == nullptr || op->form->name != "constant") return false;
+  const auto& bits = *std::get<tp::Dense>(op->attributes[0]);
+  return bits.size() == 1 && ir::decode_float(bits[0], l.dtype(id)) == number;
+}
+
+/// A square is one multiplication. `pow` calls a function of hundreds of instructions, which compilers do not
+/// vectorize.
+Name power(Lowering& l, const Operation& op, const At& at) {
+  if (!is_everywhere(l, op.operands[1], 2)) return elementwise(l, op, at);
+  const Name x = l.element(op.operands[0], at);
+  return l.compute("mulf", l.dtype(op.results[0]), {x, x});
 }
 
 Name at_place(Lowering& l, const Operation& op, const Expr& i) {
@@ -191,7 +210,8 @@ std::vector<Row> elementwise_rows() {
   std::vector<Row> rows;
   for (const tp::Form& form : tp::operations())
     if (tp::is_elementwise(form))
-      rows.push_back({form.name, elementwise, Reads::own, std::ranges::find(cheap, form.name) != cheap.end()});
+      rows.push_back({form.name, form.name == "pow" ? power : elementwise, Reads::own,
+                      std::ranges::find(cheap, form.name) != cheap.end()});
   return rows;
 }
 

@@ -1,6 +1,7 @@
 // Each operation of tile programs, for each type that it takes, lowered block by block. Compares the results for
 // awkward numbers with the interpreter's.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -64,7 +65,11 @@ class Battery {
     results_.push_back(result);
   }
 
-  void expect_equal(double relative = 0, double ulps = 0) const {
+  void expect_equal(double relative = 0, double ulps = 0) const { launched().expect_equal({2, 1, 1}, relative, ulps); }
+  std::string source(std::string_view target) const { return launched().source(target); }
+
+ private:
+  Both launched() const {
     std::string parameters, loads, stores;
     for (std::size_t n = 0; n < operands_.size(); ++n) {
       const std::string name(1, static_cast<char>('a' + n));
@@ -95,10 +100,9 @@ class Battery {
     }
     for (std::size_t n = 0; n < results_.size(); ++n)
       both.launcher.add_pointer(fmt::format("result {}", n), results_[n], 2 * count);
-    both.expect_equal({2, 1, 1}, relative, ulps);
+    return both;
   }
 
- private:
   static constexpr const char* places =
       "%w_x, %w_y, %w_z = get_tile_block_id : tile<i32>\n%w_k = constant <i32: 64> : tile<i32>\n%w_s = muli %w_x, %w_k "
       ": "
@@ -175,6 +179,23 @@ TEST(BlocksBattery, FunctionsOfFloats) {
     whole.add(fmt::format("%r = fpowi %a, %b : tile<64x{}>, tile<64xi32>", ir::tile_name(e)), e);
     whole.expect_equal(0, 16);
   }
+}
+
+TEST(BlocksBattery, SquaresAreProducts) {
+  for (const ir::DType e : floats) {
+    Battery battery({{e, awkward(e)}});
+    const std::string_view element = ir::tile_name(e);
+    battery.add(fmt::format("%two = constant <{0}: 2.0> : tile<64x{0}>\n%r = pow %a, %two : tile<64x{0}>", element), e);
+    battery.add(fmt::format("%one = constant <{0}: 2.0> : tile<{0}>\n%row = reshape %one : tile<{0}> -> tile<1x{0}>\n"
+                            "%all = broadcast %row : tile<1x{0}> -> tile<64x{0}>\n%r = pow %a, %all : tile<64x{0}>",
+                            element),
+                e);
+    battery.expect_equal(0, e == ir::DType::f64 ? 1 : 0);
+    EXPECT_THAT(battery.source("opencl-cpu"), ::testing::Not(::testing::HasSubstr("pow("))) << element;
+  }
+  Battery cubes({{ir::DType::f32, {}}});
+  cubes.add("%three = constant <f32: 3.0> : tile<64xf32>\n%r = pow %a, %three : tile<64xf32>", ir::DType::f32);
+  EXPECT_THAT(cubes.source("opencl-cpu"), ::testing::HasSubstr("pow("));
 }
 
 TEST(BlocksBattery, Integers) {
