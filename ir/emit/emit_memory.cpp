@@ -31,7 +31,7 @@ std::string native_load(KernelText& k, const Load& s, bool converts) {
   const Memory& memory = k.names.memory.at(s.buffer);
   const int n = s.type.lanes;
   const std::string at = k.names.offset(s.buffer, s.index);
-  if (converts && memory.dtype == DType::f16 && n > 1) k.functions.float16.emplace(memory.dtype, n);
+  if (converts && memory.dtype == DType::f16) k.functions.float16.emplace(memory.dtype, n);
   if (converts) return load_float16(s.buffer, at, memory.dtype, n, memory.space);
   if (n == 1) return fmt::format("{}[{}]", s.buffer, at);
   const std::string value = fmt::format("vload{}(0, &{}[{}])", n, s.buffer, at);
@@ -154,7 +154,7 @@ void write_apart(KernelText& k, const Write& s, bool converts) {
     const std::string at = k.names.offset(s.buffer, in_lane(s.index, lane));
     std::string value = k.names.argument(s.value, type.dtype, -1);
     if (type.lanes > 1) value = fmt::format(fmt::runtime(k.spell.lane), value, lane);
-    if (converts && memory.dtype == DType::bf16) k.functions.float16.emplace(memory.dtype, 1);
+    if (converts) k.functions.float16.emplace(memory.dtype, 1);
     k.line(converts ? store_float16(s.buffer, at, memory.dtype, 1, memory.space, value)
                     : fmt::format("{}[{}] = {};", s.buffer, at, value));
   }
@@ -167,7 +167,7 @@ void native_write(KernelText& k, const Write& s, bool converts) {
   const Type type = {converts ? DType::f32 : memory.dtype, s.lanes};
   const std::string value = s.lanes == 1 ? k.names.argument(s.value, type.dtype, -1) : k.names.broadcast(s.value, type);
   if (converts) {
-    if (memory.dtype == DType::bf16) k.functions.float16.emplace(memory.dtype, s.lanes);
+    if (memory.dtype == DType::bf16 || s.lanes == 1) k.functions.float16.emplace(memory.dtype, s.lanes);
     return k.line(store_float16(s.buffer, at, memory.dtype, s.lanes, memory.space, value));
   }
   if (s.lanes == 1) return k.line({s.buffer, "[", at, "] = ", value, ";"});

@@ -10,16 +10,28 @@ namespace {
 
 std::string count(int lanes) { return lanes == 1 ? "" : std::to_string(lanes); }
 
+constexpr const char* opencl_f16 = R"(float f16_value(const ushort bits) {
+  return f16_load((const half*)&bits);
+}
+ushort f16_bits(const float x) {
+  ushort bits;
+  f16_store(x, (half*)&bits);
+  return bits;
+}
+float round_f16(const float x) {
+  return f16_value(f16_bits(x));
+}
+)";
 // Every OpenCL has these functions without cl_khr_fp16 (OpenCL C 1.2, 6.12.7). {0}: lanes.
-constexpr const char* opencl_f16 = R"(float{0} round_f16{0}(const float{0} x) {{
-  ushort bits[{1}];
+constexpr const char* opencl_f16_lanes = R"(float{0} round_f16{0}(const float{0} x) {{
+  ushort bits[{0}];
   vstore_half{0}_rte(x, 0, (half*)bits);
   return vload_half{0}(0, (const half*)bits);
 }}
 )";
 // Lanes that may begin at any element. They are copied before the conversion: if vload_half8 reads rows that begin at
 // any element, PoCL 3.1 may emit aligned loads, which crash the process.
-constexpr const char* opencl_f16_lanes = R"(typedef struct __attribute__((packed)) {{
+constexpr const char* opencl_packed_f16 = R"(typedef struct __attribute__((packed)) {{
   ushort{0} bits;
 }} f16_lanes{0};
 float{0} f16_values{0}(const ushort{0} bits) {{
@@ -100,7 +112,7 @@ constexpr const char* cuda_function = "static __device__ __forceinline__";
 std::string load_float16(std::string_view buffer, std::string_view at, DType dtype, int lanes, std::string_view space) {
   const std::string n = count(lanes);
   if (dtype == DType::f16)
-    return lanes == 1 ? fmt::format("vload_half({}, ({} half*){})", at, space, buffer)
+    return lanes == 1 ? fmt::format("f16_value({}[{}])", buffer, at)
                       : fmt::format("f16_values{0}((({1} f16_lanes{0}*)&{2}[{3}])->bits)", n, space, buffer, at);
   return lanes == 1 ? fmt::format("as_float((uint){}[{}] << 16)", buffer, at)
                     : fmt::format("as_float{0}(convert_uint{0}(vload{0}(0, &{1}[{2}])) << 16)", n, buffer, at);
@@ -110,7 +122,7 @@ std::string store_float16(std::string_view buffer, std::string_view at, DType dt
                           std::string_view value) {
   const std::string n = count(lanes);
   if (dtype == DType::f16)
-    return lanes == 1 ? fmt::format("vstore_half_rte({}, {}, ({} half*){});", value, at, space, buffer)
+    return lanes == 1 ? fmt::format("{}[{}] = f16_bits({});", buffer, at, value)
                       : fmt::format("vstore_half{}_rte({}, 0, ({} half*){} + ({}));", n, value, space, buffer, at);
   return lanes == 1 ? fmt::format("{}[{}] = bf16_bits({});", buffer, at, value)
                     : store_bf16(buffer, at, lanes, space, fmt::format("bf16_bits{}({})", n, value));
@@ -136,8 +148,9 @@ std::string round_float(Op op, std::string_view value, int lanes) {
 std::string float16_definition(DType dtype, int lanes, Dialect dialect) {
   const bool half = dtype == DType::f16;
   if (!speller(dialect).vectors) return fmt::format(fmt::runtime(half ? cuda_f16 : cuda_bf16), cuda_function);
-  const std::string text = fmt::format(fmt::runtime(half ? opencl_f16 : opencl_bf16), count(lanes), lanes);
-  return lanes == 1 ? text : text + fmt::format(fmt::runtime(half ? opencl_f16_lanes : opencl_bf16_lanes), lanes);
+  if (half && lanes == 1) return std::string(opencl_half_access) + opencl_f16;
+  const std::string text = fmt::format(fmt::runtime(half ? opencl_f16_lanes : opencl_bf16), count(lanes));
+  return lanes == 1 ? text : text + fmt::format(fmt::runtime(half ? opencl_packed_f16 : opencl_bf16_lanes), lanes);
 }
 
 std::string tf32_definition(int lanes, Dialect dialect) {

@@ -10,10 +10,24 @@
 
 namespace deplo::ir {
 
+/// OpenCL: defines `f16_load(from)`, the value of a `const half*`, and `f16_store(x, to)`, which rounds to nearest even.
+/// Clang's builtins become one instruction each, also in loops that are vectorized. PoCL's functions compute with bits.
+inline constexpr std::string_view opencl_half_access = R"(#ifdef __has_builtin
+#if __has_builtin(__builtin_load_halff)
+#define f16_load(from) __builtin_load_halff(from)
+#define f16_store(x, to) __builtin_store_halff(x, to)
+#endif
+#endif
+#ifndef f16_load
+#define f16_load(from) vload_half(0, from)
+#define f16_store(x, to) vstore_half_rte(x, 0, to)
+#endif
+)";
+
 /// Returns an expression that loads `lanes` elements of an OpenCL buffer, from `at` on, as an f32 or a vector of f32.
-/// `space`: the buffer's address space, such as "__local". Loads of several f16 call a function of float16_definition.
+/// `space`: the buffer's address space, such as "__local". Loads of f16 call a function of float16_definition.
 std::string load_float16(std::string_view buffer, std::string_view at, DType, int lanes, std::string_view space);
-/// Returns the statement that stores `value`, which has `lanes` lanes. Stores of bf16 call a function of
+/// Returns the statement that stores `value`, which has `lanes` lanes. Stores of bf16 and of one f16 call a function of
 /// float16_definition.
 std::string store_float16(std::string_view buffer, std::string_view at, DType, int lanes, std::string_view space,
                           std::string_view value);

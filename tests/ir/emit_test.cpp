@@ -79,9 +79,9 @@ TEST(Emit, SixteenBitsAreIntegersInMemory) {
       "  v0 = round_bf16(in0)\n  y[a0] = v0\n";
   const std::string opencl = source("opencl-cpu", one, buffers);
   EXPECT_THAT(opencl, HasSubstr("__global const ushort* restrict h, __global const ushort* restrict g"));
-  EXPECT_THAT(opencl, HasSubstr("const float in0 = vload_half(a0, (__global const half*)h);"));
+  EXPECT_THAT(opencl, HasSubstr("const float in0 = f16_value(h[a0]);"));
   EXPECT_THAT(opencl, HasSubstr("const float in1 = as_float((uint)g[a0] << 16);"));
-  EXPECT_THAT(opencl, HasSubstr("vstore_half_rte(in1, a0, (__global half*)o);"));
+  EXPECT_THAT(opencl, HasSubstr("o[a0] = f16_bits(in1);"));
   EXPECT_THAT(opencl, HasSubstr("p[a0] = bf16_bits(in0);"));
   EXPECT_THAT(opencl, HasSubstr("const float v0 = round_bf16(in0);"));
   const std::string cuda = source("sm_80", one, buffers);
@@ -115,7 +115,7 @@ TEST(Emit, BitsAreMovedAsTheyAre) {
   const std::string opencl = source("opencl-cpu", body, buffers);
   EXPECT_THAT(opencl, HasSubstr("const ushort8 in0 = vload8(0, &h[a1 * 8]);"));
   EXPECT_THAT(opencl, HasSubstr("vstore8(in0, 0, &s[a1 * 8]);"));
-  EXPECT_THAT(opencl, HasSubstr("vload_half(a1, (__local half*)s)"));
+  EXPECT_THAT(opencl, HasSubstr("f16_value(s[a1])"));
   const std::string cuda = source("sm_80", body, buffers);
   EXPECT_THAT(cuda, HasSubstr("*reinterpret_cast<uint4*>(&s[a1 * 8]) = in0;"));
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "ir/emit/float16.h"
 
 namespace deplo::ir::elements {
 namespace {
@@ -87,14 +88,16 @@ FUNCTION u64 f64_bits(f64 x) { return (u64)__double_as_longlong(x); }
 )",
                              ""};
 
+constexpr Piece half_piece = {{{"f16_"}}, opencl_half_access, "", ""};
+
 // See PTX ISA, "cvt".
 constexpr Piece f16_piece = {
     {{"f16_"}},
 
-    R"(f32 f16_value(u16 bits) { return vload_half(0, (const half*)&bits); }
+    R"(f32 f16_value(u16 bits) { return f16_load((const half*)&bits); }
 u16 f16_bits(f32 x) {
   u16 bits;
-  vstore_half_rte(x, 0, (half*)&bits);
+  f16_store(x, (half*)&bits);
   return bits;
 }
 )",
@@ -242,9 +245,9 @@ u64 swap_if_u64(__global volatile u64* at, u64 expected, u64 value) { return ato
 )",
     ""};
 
-constexpr std::array vocabulary_pieces = {types_piece,    f64_piece,          f16_piece,     bf16_piece,
-                                          tf32_piece,     small_floats_piece, odd_piece,     odd_f64_piece,
-                                          extremes_piece, extremes_f64_piece, atomics_piece, atomics_64_piece};
+constexpr std::array vocabulary_pieces = {
+    types_piece, f64_piece,     half_piece,     f16_piece,          bf16_piece,    tf32_piece,      small_floats_piece,
+    odd_piece,   odd_f64_piece, extremes_piece, extremes_f64_piece, atomics_piece, atomics_64_piece};
 
 /// Returns the prefix of the functions that convert a float type to and from bits: "f16" for f16_bits and f16_value.
 /// Returns "" for types that are stored as they are.
