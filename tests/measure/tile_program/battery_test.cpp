@@ -16,6 +16,7 @@ namespace tp = ir::tile_program;
 using ir::DType;
 
 constexpr std::int64_t count = 64;
+constexpr std::array<std::int64_t, 3> grid = {2, 1, 1};
 
 /// The array of an operand.
 struct Operand {
@@ -65,7 +66,7 @@ class Battery {
     results_.push_back(result);
   }
 
-  void expect_equal(double relative = 0, double ulps = 0) const { launched().expect_equal({2, 1, 1}, relative, ulps); }
+  void expect_equal(double relative = 0, double ulps = 0) const { launched().expect_equal(grid, relative, ulps); }
   std::string source(std::string_view target) const { return launched().source(target); }
 
  private:
@@ -92,6 +93,7 @@ class Battery {
                                "battery"));
     both.threads = {1, 32};
     both.draws = false;  // one operation leaves little to decide
+    both.launcher.launch.grid = grid;
     both.architectures = {"sm_90"};
     for (const Operand& operand : operands_) {
       both.launcher.add_pointer("operand", operand.element, 2 * count);
