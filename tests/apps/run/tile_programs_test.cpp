@@ -306,7 +306,9 @@ kernels:
   EXPECT_EQ(summary["kernels"].size(), 6) << "a matmul in tiles is our own matmul: " << summary.dump(1);
   EXPECT_EQ(summary["kernels"][1]["kernel"], "product");
   const Case softmax{own + "softmax.tileirbc", {"x=f32[4,64]", "y=f32[4,64]"}, "4"};
-  EXPECT_EQ(run_json(softmax, {"--tuned", store})["kernels"][0]["schedule"], "tuned");
+  // Which form is faster depends on the machine and its load.
+  const Json ran = run_json(softmax, {"--tuned", store});
+  EXPECT_EQ((ran.contains("blocks") ? ran["blocks"] : ran["kernels"][0])["schedule"], "tuned");
   const std::string target = summary["target"];
   const Ran compiled = deplo("compile", flags_of(softmax), {"--tuned", store, "--target", target});
   EXPECT_THAT(compiled.out, HasSubstr("schedule: tuned")) << compiled.err;
