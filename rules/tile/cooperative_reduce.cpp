@@ -114,7 +114,7 @@ std::vector<Value> thread_options(const ir::Program& program, std::int64_t sweep
 // some units would have no block. If threads share a row, a block has whole warps. The options are powers of two, which
 // also fit neighbouring extents.
 std::vector<Value> row_options(const ir::Tile& tile, std::int64_t threads, std::int64_t high, const Target& target) {
-  const std::int64_t count = output_count(tile) / (row_axes(tile) < tile.axes.size() ? tile.axes.back().extent : 1);
+  const std::int64_t count = row_count(tile);
   std::int64_t wanted = 256 / threads;
   while (wanted > high || (wanted * threads > target.warp && ceil_div(count, wanted) < target.units)) wanted /= 2;
   std::vector<Value> result;
@@ -157,7 +157,7 @@ Verdict decide_cooperative_reduce(const ir::Program& program, const Target& targ
     const std::int64_t high = std::min(row_extent(tile), target.max_threads / *threads);
     if (target.cpu)
       return Fork{"rows",
-                  options({cpu_rows_of_block(output_count(tile), sweep, 16, target), 16, 32, 8, 64, 4, 2, 1}, 1, high)};
+                  options({cpu_rows_of_block(row_count(tile), sweep, 16, target), 16, 32, 8, 64, 4, 2, 1}, 1, high)};
     if (*threads == 1 || (*threads < target.warp && !columns))
       return Fork{"rows", row_options(tile, *threads, high, target)};
     if (columns) return Fork{"rows", options({32, 64, 128, 256, 16, 8, 4, 2, 1}, 1, high)};

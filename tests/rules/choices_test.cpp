@@ -158,6 +158,17 @@ TEST(Choices, OutputsThatLeaveTheCachesAreStreamedUnlessArithmeticIsMuch) {
   }
 }
 
+// Each of the two cores gets two blocks. The columns that a row has besides its sum are not rows.
+TEST(Choices, FewRowsOfACpuAreBlocksForAllCores) {
+  const auto rows = [](std::int64_t m) {
+    return first(ir::parse(kernel("rmsnorm").text, {{"M", m}, {"D", 4096}}), "opencl-cpu", "cooperative_reduce.rows");
+  };
+  EXPECT_EQ(rows(4), 1);
+  EXPECT_EQ(rows(32), 8);
+  EXPECT_EQ(rows(64), 16);
+  EXPECT_EQ(rows(512), 16);
+}
+
 TEST(Choices, AShortSumOfFewRowsIsOneChunk) {
   const auto chunk = [](std::int64_t m, std::int64_t k) {
     return first(matmul(m, 2048, k), "opencl-cpu", "chunk_matmul_k.bk");

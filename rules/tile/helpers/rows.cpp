@@ -52,6 +52,10 @@ std::int64_t output_count(const ir::Tile& tile) {
   return count;
 }
 
+std::int64_t row_count(const ir::Tile& tile) {
+  return output_count(tile) / (row_axes(tile) < tile.axes.size() ? tile.axes.back().extent : 1);
+}
+
 std::int64_t cpu_rows_of_block(std::int64_t count, std::int64_t elements, std::int64_t least, const Target& target) {
   constexpr std::int64_t wanted = 8192, blocks_a_core = 2;
   std::int64_t rows = least;

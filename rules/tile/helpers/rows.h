@@ -20,6 +20,8 @@ bool has_column_axis(const ir::Tile&);
 std::size_t row_axes(const ir::Tile&);
 /// Returns the product of the axes' extents.
 std::int64_t output_count(const ir::Tile&);
+/// Returns the product of the extents of the axes that are rows.
+std::int64_t row_count(const ir::Tile&);
 /// Returns the number of rows of a CPU's block, out of `count` rows of `elements` elements each. A block gets up to
 /// 8192 elements, which take about 10 µs, but at least `least` rows. It gets fewer rows if a core would get less than
 /// two blocks.
