@@ -95,6 +95,8 @@ def measure(options, file):
     for _ in range(ROUNDS):
         eager.append(median_us([lambda pair=pair: pair[0](*pair[1]) for pair in copies]))
         bench = deplo(options, "bench", file)
+        if bench["ours_us"] is None:
+            raise RuntimeError(next(kernel["failure"] for kernel in bench["kernels"] if "failure" in kernel))
         ours.append(bench["ours_us"])
     bound = sum(kernel["bound_us"] or 0 for kernel in bench["kernels"])  # null if no bound is certain
     return {"file": file.stem, "kernels": len(bench["kernels"]), "right": right, "deplo_us": statistics.median(ours),

@@ -64,6 +64,7 @@ void add_rows(const BenchKernel& k, std::size_t number, std::vector<Row>& rows) 
 struct Total {
   double ours = 0, compared = 0, baseline = 0;  // of all kernels; of those with a baseline; of their fastest baselines
   std::size_t kernels = 0;                      // number of kernels with a baseline
+  std::size_t failed = 0;                       // number of kernels without a time
   double untuned = 0;  // of all kernels, by the other schedule (the heuristic's, or B of --ab) if one was timed
 };
 
@@ -71,6 +72,7 @@ Total total(const BenchReport& report) {
   Total sum;
   for (const BenchKernel& k : report.kernels) {
     sum.ours += k.ours.median_us;
+    if (!k.ours.failure.empty()) ++sum.failed;
     const auto own = [](const BenchBaseline& b) { return b.precision == own_precision && b.ratio > 0; };
     const auto untuned = std::ranges::find_if(k.baselines, own);
     sum.untuned += untuned == k.baselines.end() ? k.ours.median_us : untuned->time.median_us;
@@ -172,8 +174,12 @@ std::string print_table(const BenchReport& report, std::size_t width) {
   if (report.kernels.size() < report.asked)
     text += fmt::format("\ninterrupted: {} of {} kernels were timed\n", report.kernels.size(), report.asked);
   const Total sum = total(report);
-  text += fmt::format("\nend to end, as the sum of {}: ours {} µs",
-                      counted(static_cast<std::int64_t>(report.kernels.size()), "launch"), significant(sum.ours));
+  const std::string launches = counted(static_cast<std::int64_t>(report.kernels.size()), "launch");
+  if (sum.failed == 0)
+    text += fmt::format("\nend to end, as the sum of {}: ours {} µs", launches, significant(sum.ours));
+  else
+    text += fmt::format("\nend to end: not known, because {} of {} failed; the others: ours {} µs", sum.failed,
+                        launches, significant(sum.ours));
   if (sum.kernels > 0)
     text += fmt::format("; the {} with a baseline: ours {} µs, baseline {} µs, baseline/ours {:.3f}", sum.kernels,
                         significant(sum.compared), significant(sum.baseline), sum.baseline / sum.compared);
@@ -205,7 +211,7 @@ std::string print_json(const BenchReport& report) {
                        {"tuned", Json::or_null(report.tuned)},
                        {"protocol", report.protocol},
                        {"asked", report.asked},
-                       {"ours_us", sum.ours},
+                       {"ours_us", Json::or_null(sum.failed == 0 ? sum.ours : 0)},
                        {"other_schedules_us", sum.untuned},
                        {"with_baseline", compared},
                        {"means", Json::array(means(report), mean_json)},

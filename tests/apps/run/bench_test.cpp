@@ -293,9 +293,13 @@ TEST(Bench, TheTable) {
   EXPECT_THAT(table, HasSubstr("over 1 kernel: 3.000  PyTorch eager 2.11"));
   EXPECT_THAT(table, HasSubstr("none: no library has this kernel"));
   EXPECT_THAT(table, HasSubstr("2 launches: ours 250 µs; the 1 with a baseline: ours 200 µs, baseline 150 µs"));
+  EXPECT_EQ(Json::parse(print_json(report)).at("ours_us"), 250);
+  report.kernels[0].ours = {};
   report.kernels[0].ours.failure = "wrong_result: c[0]";
   EXPECT_FALSE(report.right());
   EXPECT_THAT(print_table(report, 0), HasSubstr("wrong_result: c[0]"));
+  EXPECT_THAT(print_table(report, 0), HasSubstr("not known, because 1 of 2 launches failed; the others: ours 50.0 µs"));
+  EXPECT_TRUE(Json::parse(print_json(report)).at("ours_us").is_null());
 }
 
 }  // namespace
