@@ -81,8 +81,9 @@ class Database {
   std::vector<std::shared_ptr<void>> kept_;
 };
 
-/// Returns the first bytes of a regular file, at most `count`; "" for anything else. Any file that may be a database is
-/// read in this way: closing a file that SQLite did not open releases the locks of all connections of this process to it
+/// Returns the first bytes of a regular file, at most `count`; "" for anything else, because reading a pipe could
+/// block and would consume its data. Any file that may be a database is read in this way: closing a file that SQLite
+/// did not open releases the locks of all connections of this process to it
 /// (https://www.sqlite.org/howtocorrupt.html, section 2.2).
 std::string first_bytes(const std::string& file, std::size_t count);
 

@@ -155,7 +155,7 @@ class Choices {
 
  private:
   // Returns whether a mask by positions, such as a causal one, hides many keys of the last chunk that a block visits.
-  // With few keys, short chunks save more than long ones do (docs/performance.md, "Attention").
+  // With few keys, short chunks save more than long ones do (docs/performance.md, "Transposed panels").
   bool hides_keys() const {
     constexpr std::int64_t few_keys = 1024;
     const ir::Loop& loop = loop_of(tile_of(program_), sweep_);

@@ -141,7 +141,7 @@ bool next_block_shares(const ir::Program& program, const Stream& stream) {
 }
 
 // Returns whether the stages of the buffer copy so few bytes of each row that four rows are copied before their memory
-// has answered (docs/performance.md, "CPUs without AVX-512").
+// has answered. Rows of up to 384 bytes gained from eight (docs/performance.md, "Transposed panels").
 bool has_short_rows(const ir::Program& program, const std::string& buffer) {
   constexpr std::int64_t least_row = 512;  // bytes
   return std::ranges::any_of(staged_buffers(program), [&](const Staged& staged) {

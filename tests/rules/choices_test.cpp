@@ -474,20 +474,18 @@ TEST(Choices, AConvolutionOfFewChannelsReadsItsWeightsInPlaceOnACpu) {
   EXPECT_EQ(first(convolution(128), "opencl-cpu", "stage_inputs.w"), 1);
   EXPECT_EQ(first(convolution(32), "sm_90", "stage_inputs.w"), 1);
   // In a one-dimensional convolution, the positions are the columns, and neighbouring columns read overlapping windows.
-  const ir::Program lines = ir::parse(
-      "=== loop: convolution ===\ninput x: f32[128, 4098]\ninput w: f32[128, 3, 128]\noutput y: f32[128, 4096]\n"
-      "for a0 in 0..128: # free\n  for a1 in 0..4096: # free\n    for a2 in 0..384: # reduce\n"
-      "      in0 = load x[(a2 % 128), (a1 + (a2 / 128))]\n      in1 = load w[a0, (a2 / 128), (a2 % 128)]\n"
-      "      v0 = multiply(in0, in1)\n      acc0 <- add(acc0, v0)\n    y[a0, a1] = acc0\n");
-  EXPECT_EQ(first(lines, "opencl-cpu", "stage_inputs.x"), 0);
+  const auto lines = [](std::int64_t stride) {
+    return ir::parse(fmt::format(
+        "=== loop: convolution ===\ninput x: f32[128, 4098]\ninput w: f32[128, 3, 128]\noutput y: f32[128, {0}]\n"
+        "for a0 in 0..128: # free\n  for a1 in 0..{0}: # free\n    for a2 in 0..384: # reduce\n"
+        "      in0 = load x[(a2 % 128), ((a1 * {1}) + (a2 / 128))]\n      in1 = load w[a0, (a2 / 128), (a2 % 128)]\n"
+        "      v0 = multiply(in0, in1)\n      acc0 <- add(acc0, v0)\n    y[a0, a1] = acc0\n",
+        4096 / stride, stride));
+  };
+  EXPECT_EQ(first(lines(1), "opencl-cpu", "stage_inputs.x"), 0);
   // With a stride of 2, the even and the odd elements of two vectors are read in place.
-  const ir::Program strided = ir::parse(
-      "=== loop: convolution ===\ninput x: f32[128, 4098]\ninput w: f32[128, 3, 128]\noutput y: f32[128, 2048]\n"
-      "for a0 in 0..128: # free\n  for a1 in 0..2048: # free\n    for a2 in 0..384: # reduce\n"
-      "      in0 = load x[(a2 % 128), ((a1 * 2) + (a2 / 128))]\n      in1 = load w[a0, (a2 / 128), (a2 % 128)]\n"
-      "      v0 = multiply(in0, in1)\n      acc0 <- add(acc0, v0)\n    y[a0, a1] = acc0\n");
-  EXPECT_EQ(first(strided, "opencl-cpu", "stage_inputs.x"), 0);
-  EXPECT_EQ(first(strided, "opencl-cpu", "vectorize.width"), 16);
+  EXPECT_EQ(first(lines(2), "opencl-cpu", "stage_inputs.x"), 0);
+  EXPECT_EQ(first(lines(2), "opencl-cpu", "vectorize.width"), 16);
 }
 
 // A convolution whose weights are an input has them as PyTorch stores them: the outputs' channels lie a filter apart, and

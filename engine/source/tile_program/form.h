@@ -26,10 +26,10 @@ struct LaunchForm {
   std::optional<Fork> fork;          // the decision, with the heuristic's option first; nullopt: there is no choice
 };
 
-/// Chooses the form of a launch, and makes the kernels if the form is "elements". If the options fix the
-/// form, `taken` does not count; else `taken` may name it; else the heuristic chooses it. The heuristic chooses blocks if
-/// kernels of Loop IR would compute each value too often (max_repetitions in form.cpp). A launch that Loop IR cannot
-/// express runs block by block, unless the options forbid that. Throws Error if the launch is wrong.
+/// Chooses the form of a launch, and makes the kernels if the form is "elements". If the options fix the form,
+/// `taken` does not count; else `taken` may name it; else the heuristic chooses it. The heuristic chooses blocks
+/// if kernels of Loop IR would compute each value too often (max_repetitions in form.cpp). A launch that Loop IR
+/// cannot express runs block by block, unless the options forbid that. Throws Error if the launch is wrong.
 LaunchForm choose_form(const TileLaunch&, const SourceOptions&, const Trail& taken);
 
 }  // namespace deplo::engine
