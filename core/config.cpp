@@ -157,11 +157,11 @@ std::string describe(const Config::Node& node) {
 
 // Returns "an integer", "an integer of at least 1" or "a number between 0 and 5", for example.
 template <class Number>
-std::string in_range(std::string_view what, Number least, Number most) {
-  const bool low = least != std::numeric_limits<Number>::lowest(), high = most != std::numeric_limits<Number>::max();
-  if (low && high) return fmt::format("{} between {} and {}", what, least, most);
-  if (low) return fmt::format("{} of at least {}", what, least);
-  return high ? fmt::format("{} of at most {}", what, most) : std::string(what);
+std::string in_range(std::string_view what, Number min, Number max) {
+  const bool low = min != std::numeric_limits<Number>::lowest(), high = max != std::numeric_limits<Number>::max();
+  if (low && high) return fmt::format("{} between {} and {}", what, min, max);
+  if (low) return fmt::format("{} of at least {}", what, min);
+  return high ? fmt::format("{} of at most {}", what, max) : std::string(what);
 }
 
 }  // namespace
@@ -226,18 +226,17 @@ std::string Config::text() const {
   return node_->scalar;
 }
 
-std::int64_t Config::integer(std::int64_t least, std::int64_t most) const {
+std::int64_t Config::integer(std::int64_t min, std::int64_t max) const {
   const auto value = parse_number<std::int64_t>(node_->scalar);
-  if (node_->kind != Kind::scalar || node_->quoted || !value || *value < least || *value > most)
-    expected(in_range("an integer", least, most));
+  if (node_->kind != Kind::scalar || node_->quoted || !value || *value < min || *value > max)
+    expected(in_range("an integer", min, max));
   return *value;
 }
 
-double Config::number(double least, double most) const {
+double Config::number(double min, double max) const {
   const auto value = parse_number<double>(node_->scalar);
-  if (node_->kind != Kind::scalar || node_->quoted || !value || !std::isfinite(*value) || *value < least ||
-      *value > most)
-    expected(in_range("a number", least, most));
+  if (node_->kind != Kind::scalar || node_->quoted || !value || !std::isfinite(*value) || *value < min || *value > max)
+    expected(in_range("a number", min, max));
   return *value;
 }
 
@@ -260,15 +259,14 @@ std::string Config::text_or(std::string_view key, std::string fallback) const {
   return value ? value->text() : std::move(fallback);
 }
 
-std::int64_t Config::integer_or(std::string_view key, std::int64_t fallback, std::int64_t least,
-                                std::int64_t most) const {
+std::int64_t Config::integer_or(std::string_view key, std::int64_t fallback, std::int64_t min, std::int64_t max) const {
   const auto value = find(key);
-  return value ? value->integer(least, most) : fallback;
+  return value ? value->integer(min, max) : fallback;
 }
 
-double Config::number_or(std::string_view key, double fallback, double least, double most) const {
+double Config::number_or(std::string_view key, double fallback, double min, double max) const {
   const auto value = find(key);
-  return value ? value->number(least, most) : fallback;
+  return value ? value->number(min, max) : fallback;
 }
 
 bool Config::boolean_or(std::string_view key, bool fallback) const {

@@ -35,20 +35,20 @@ class Config {
   bool is_list() const;
   bool is_text() const;
   std::string text() const;  // never empty
-  std::int64_t integer(std::int64_t least = std::numeric_limits<std::int64_t>::min(),
-                       std::int64_t most = std::numeric_limits<std::int64_t>::max()) const;
-  double number(double least = -std::numeric_limits<double>::max(),
-                double most = std::numeric_limits<double>::max()) const;
+  std::int64_t integer(std::int64_t min = std::numeric_limits<std::int64_t>::min(),
+                       std::int64_t max = std::numeric_limits<std::int64_t>::max()) const;
+  double number(double min = -std::numeric_limits<double>::max(),
+                double max = std::numeric_limits<double>::max()) const;
   bool boolean() const;
   std::string one_of(const std::vector<std::string>& names) const;
 
   /// `integer_or("seed", 0)`: the value of the key, or the default if the key is absent.
   std::string text_or(std::string_view key, std::string fallback) const;
   std::int64_t integer_or(std::string_view key, std::int64_t fallback,
-                          std::int64_t least = std::numeric_limits<std::int64_t>::min(),
-                          std::int64_t most = std::numeric_limits<std::int64_t>::max()) const;
-  double number_or(std::string_view key, double fallback, double least = -std::numeric_limits<double>::max(),
-                   double most = std::numeric_limits<double>::max()) const;
+                          std::int64_t min = std::numeric_limits<std::int64_t>::min(),
+                          std::int64_t max = std::numeric_limits<std::int64_t>::max()) const;
+  double number_or(std::string_view key, double fallback, double min = -std::numeric_limits<double>::max(),
+                   double max = std::numeric_limits<double>::max()) const;
   bool boolean_or(std::string_view key, bool fallback) const;
 
   std::string place() const;  // file:line

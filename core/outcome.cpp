@@ -33,7 +33,7 @@ std::optional<Status> find_status(std::string_view name) {
 Status parse_status(std::string_view name) {
   if (const std::optional<Status> status = find_status(name)) return *status;
   std::string known;
-  for (const std::string_view each : names) known += (known.empty() ? "" : ", ") + std::string(each);
+  for (const std::string_view status_name : names) known += (known.empty() ? "" : ", ") + std::string(status_name);
   throw Error("expected a status (" + known + "), found '" + std::string(name) + "'");
 }
 

@@ -10,8 +10,8 @@ namespace deplo {
 /// Returns the number of threads that some work is worth: one for each `per_thread` units of the work, at most one per
 /// core. `per_thread` units should take some milliseconds, because starting a thread takes 0.05 ms.
 inline std::size_t threads_for(double units, double per_thread) {
-  constexpr unsigned most = 32;  // more threads would wait for the memory
-  const double cores = std::clamp(std::thread::hardware_concurrency(), 1U, most);
+  constexpr unsigned max_threads = 32;  // more threads would wait for the memory
+  const double cores = std::clamp(std::thread::hardware_concurrency(), 1U, max_threads);
   return static_cast<std::size_t>(std::clamp(units / per_thread, 1.0, cores));
 }
 

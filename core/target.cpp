@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 2> dialect_names = {"opencl", "cuda"};  /
 struct Limit {
   std::string_view key;
   std::int64_t Target::*member;
-  std::int64_t least = 0, most = std::numeric_limits<std::int64_t>::max();
+  std::int64_t min = 0, max = std::numeric_limits<std::int64_t>::max();
   bool optional = false;  // if the file lacks the key, the default in Target applies
 };
 constexpr std::array limits = {
@@ -34,7 +34,7 @@ constexpr std::array limits = {
     Limit{"shared_bytes", &Target::shared_bytes},
     Limit{"register_floats", &Target::register_floats, 1},
     Limit{"vector_lanes", &Target::vector_lanes, 1, 16},
-    Limit{.key = "units", .member = &Target::units, .least = 1},
+    Limit{.key = "units", .member = &Target::units, .min = 1},
     Limit{"cluster", &Target::cluster, 1, 16, true},
     Limit{.key = "stream_bytes", .member = &Target::stream_bytes, .optional = true},
     Limit{.key = "unit_registers", .member = &Target::unit_registers, .optional = true},
@@ -99,7 +99,7 @@ Target load_target(std::string_view wanted) {
   target.dialect = *parse_dialect(config.at("dialect").one_of({dialect_names.begin(), dialect_names.end()}));
   for (const Limit& limit : limits)
     if (!limit.optional || config.has(limit.key))
-      target.*limit.member = config.at(limit.key).integer(limit.least, limit.most);
+      target.*limit.member = config.at(limit.key).integer(limit.min, limit.max);
   for (const auto& [key, member] : capabilities)
     if (config.has(key)) target.*member = config.at(key).boolean();
   return target;

@@ -12,9 +12,9 @@ CodePoint code_point(std::string_view text) {
     if (starts_code_point(text[i])) return {};
     value = value << 6 | (static_cast<unsigned char>(text[i]) & 0x3FU);
   }
-  const std::uint32_t least = bytes == 4 ? 0x10000 : bytes == 3 ? 0x800 : 0x80;
+  const std::uint32_t min_value = bytes == 4 ? 0x10000 : bytes == 3 ? 0x800 : 0x80;
   const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
-  return value < least || value > 0x10FFFF || surrogate ? CodePoint{} : CodePoint{value, bytes};
+  return value < min_value || value > 0x10FFFF || surrogate ? CodePoint{} : CodePoint{value, bytes};
 }
 
 }  // namespace deplo

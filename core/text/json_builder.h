@@ -115,8 +115,8 @@ class JsonBuilder final : public nlohmann::json_sax<Json> {
     --open_.back().members;
   }
 
-  [[noreturn]] void refuse(std::size_t most, const char* what) const {
-    throw Error(fmt::format("{}: expected at most {} {}, found more", place_, most, what));
+  [[noreturn]] void refuse(std::size_t max_count, const char* what) const {
+    throw Error(fmt::format("{}: expected at most {} {}, found more", place_, max_count, what));
   }
 
   Json& document_;

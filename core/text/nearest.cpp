@@ -28,10 +28,10 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   if (word.size() > 64) return "";
   const std::string* best = nullptr;
   // A candidate at a larger distance is another word. Two swapped letters are a distance of 2.
-  std::size_t least = std::min(word.size(), std::max<std::size_t>(2, word.size() / 3) + 1);
+  std::size_t min_distance = std::min(word.size(), std::max<std::size_t>(2, word.size() / 3) + 1);
   for (const std::string& candidate : candidates)
-    if (const std::size_t d = distance(word, candidate); d < least) {
-      least = d;
+    if (const std::size_t d = distance(word, candidate); d < min_distance) {
+      min_distance = d;
       best = &candidate;
     }
   return best ? "; did you mean '" + *best + "'?" : "";
