@@ -23,7 +23,7 @@ class Fraction {
       total *= values(range);
       scope_.emplace_back(name, range);
     }
-    if (total > limit) most_ = std::floor(std::pow(limit, 1 / static_cast<double>(names.size())));
+    if (total > limit) max_values_ = std::floor(std::pow(limit, 1 / static_cast<double>(names.size())));
     count(0);
     value_ = holds_ / tried_;
   }
@@ -43,7 +43,7 @@ class Fraction {
       return;
     }
     const auto& [name, range] = scope_[axis];
-    const double all = values(range), tried = std::min(all, most_);
+    const double all = values(range), tried = std::min(all, max_values_);
     for (double i = 0; i < tried; ++i) {
       point_.emplace_back(name, range.low + static_cast<std::int64_t>((i + 0.5) * all / tried));
       count(axis + 1);
@@ -54,7 +54,7 @@ class Fraction {
   Expr condition_;
   Ranges scope_;
   std::vector<std::pair<std::string, std::int64_t>> point_;
-  double most_ = limit, holds_ = 0, tried_ = 0, value_ = 1;
+  double max_values_ = limit, holds_ = 0, tried_ = 0, value_ = 1;
 };
 
 }  // namespace

@@ -43,8 +43,8 @@ bool has_loop(const Body& body) {
 }
 
 // Returns the type of index variables up to this value.
-std::string_view index_type(const Speller& spell, std::int64_t most) {
-  return most > INT32_MAX ? spell.long_type : spell.index_type;
+std::string_view index_type(const Speller& spell, std::int64_t max_value) {
+  return max_value > INT32_MAX ? spell.long_type : spell.index_type;
 }
 
 // Defines the axes of one kind. The last axis varies fastest.

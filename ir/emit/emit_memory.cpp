@@ -207,12 +207,12 @@ void emit(KernelText& k, const Load& s) {
   const bool converts = is_float16(stored) && !is_float16(s.type.dtype);
   if (k.spell.vectors)
     return k.print("const {} {} = {};", type_name(s.type, k.spell.dialect), s.dst, native_load(k, s, converts));
-  const int n = s.type.lanes, each = static_cast<int>(std::min(std::int64_t{n}, max_elements(bytes(stored))));
+  const int n = s.type.lanes, access_lanes = static_cast<int>(std::min(std::int64_t{n}, max_elements(bytes(stored))));
   if (n > 1 && !is_float16(s.type.dtype)) {
-    for (int lane = 0; lane < n; lane += each) load_lanes(k, s, lane, each);
+    for (int lane = 0; lane < n; lane += access_lanes) load_lanes(k, s, lane, access_lanes);
     return;
   }
-  CHECK(n == each);
+  CHECK(n == access_lanes);
   const std::string type = element_name({stored, n}, k.spell.dialect), value = k.names.place(s.buffer, s.index, type);
   if (!converts)
     return k.line({"const ", n == 1 ? type_name(s.type, k.spell.dialect) : type, " ", s.dst, " = ", value, ";"});
@@ -226,13 +226,13 @@ void emit(KernelText& k, const Write& s) {
   const bool converts = is_float16(stored) && !is_float16(k.names.type_of(s.value, DType::f32).dtype);
   if (k.spell.vectors) return native_write(k, s, converts);
   CHECK(!writes_apart(s));  // only CPUs have such writes
-  const int n = s.lanes, each = static_cast<int>(std::min(std::int64_t{n}, max_elements(bytes(stored))));
+  const int n = s.lanes, access_lanes = static_cast<int>(std::min(std::int64_t{n}, max_elements(bytes(stored))));
   if (n == 1) {
     std::string value = k.names.argument(s.value, value_type(stored), -1);
     if (converts) k.functions.float16.emplace(stored, 1), value = fmt::format("{}_bits({})", name(stored), value);
     return k.line({k.names.element(s.buffer, s.index), " = ", value, ";"});
   }
-  for (int lane = 0; lane < n; lane += each) write_lanes(k, s, lane, each);
+  for (int lane = 0; lane < n; lane += access_lanes) write_lanes(k, s, lane, access_lanes);
 }
 
 // Uses the builtin of Clang, on which the OpenCL compilers for CPUs are based. OpenCL's own prefetch does nothing in

@@ -43,8 +43,8 @@ bool turns_are_independent(const Program& program, const std::vector<const Loop*
   return independent;
 }
 
-std::int64_t largest_divisor(std::int64_t n, std::int64_t most) {
-  std::int64_t divisor = std::min(n, most);
+std::int64_t largest_divisor(std::int64_t n, std::int64_t max_divisor) {
+  std::int64_t divisor = std::min(n, max_divisor);
   while (n % divisor != 0) --divisor;
   return divisor;
 }

@@ -158,13 +158,15 @@ Proof::Proof(const Program& meaning, Inputs inputs, std::uint64_t seed, const Op
   for (const Buffer& buffer : meaning.buffers) {
     if (buffer.role == Role::output || !is_float(buffer.dtype)) continue;
     ComputeElements& compute = inputs_.at(buffer.name);
-    const std::uint64_t most = is_float16(buffer.dtype) && options.different_in_16_bits > 0
-                                   ? options.different_in_16_bits
-                                   : std::numeric_limits<std::uint64_t>::max();
-    compute = [ring = ring_, drawn = std::move(compute), number, most](std::size_t first, std::span<double> elements) {
+    const std::uint64_t distinct_elements = is_float16(buffer.dtype) && options.different_in_16_bits > 0
+                                                ? options.different_in_16_bits
+                                                : std::numeric_limits<std::uint64_t>::max();
+    compute = [ring = ring_, drawn = std::move(compute), number, distinct_elements](std::size_t first,
+                                                                                    std::span<double> elements) {
       drawn(first, elements);
       for (std::size_t i = 0; i < elements.size(); ++i)
-        elements[i] = is_exact(elements[i]) ? ring.constant(elements[i]) : Ring::element(number + (first + i) % most);
+        elements[i] = is_exact(elements[i]) ? ring.constant(elements[i])
+                                            : Ring::element(number + (first + i) % distinct_elements);
     };
     number += static_cast<std::uint64_t>(span(buffer));
   }
@@ -238,12 +240,13 @@ ProofVerdict Proof::verdict(const Program& schedule, const Limits& limits) const
 ProofVerdict Proof::verdict_in_part(const Program& schedule, Limits limits) const {
   const bool adds = adds_together(schedule);
   const std::int64_t cluster = count_of(schedule.body, Bind::cluster), blocks = count_of(schedule.body, Bind::block);
-  const double each = executions(schedule.body) / static_cast<double>(blocks);
-  if (each > 2 * max_executions) return {Kind::open, "one of its blocks takes too long"};
-  const std::int64_t count = each > max_executions ? 1 : static_cast<std::int64_t>(std::max(2.0, max_in_part / each));
+  const double per_block = executions(schedule.body) / static_cast<double>(blocks);
+  if (per_block > 2 * max_executions) return {Kind::open, "one of its blocks takes too long"};
+  const std::int64_t count =
+      per_block > max_executions ? 1 : static_cast<std::int64_t>(std::max(2.0, max_in_part / per_block));
   limits.clusters = some_clusters(blocks, count, seed_);
   if (adds) limits.clusters = with_their_partners(schedule, limits.clusters);
-  if (each * static_cast<double>(limits.clusters.size()) > 2 * max_executions)
+  if (per_block * static_cast<double>(limits.clusters.size()) > 2 * max_executions)
     return {Kind::open, "blocks that add to the same elements take too long"};
   std::size_t compared = 0;
   LazyInputs inputs = lazy_inputs();
@@ -261,7 +264,7 @@ ProofVerdict Proof::verdict_in_part(const Program& schedule, Limits limits) cons
 // the outputs, which start at 0: an element that is 0 may belong to blocks that were not executed, so it is skipped.
 std::optional<std::string> Proof::compare_some(const Memory& found, LazyInputs& inputs, bool adds,
                                                std::size_t& compared) const {
-  const double each = executions_at_point(meaning_.body);
+  const double per_point = executions_at_point(meaning_.body);
   const ReadInput read = [&](const Buffer& buffer, std::int64_t offset) {
     return inputs.find(buffer.name)->second[static_cast<std::size_t>(offset)];
   };
@@ -271,7 +274,7 @@ std::optional<std::string> Proof::compare_some(const Memory& found, LazyInputs& 
     for (std::size_t i = 0; i < elements.size(); ++i)
       if (!std::isnan(elements[i]) && !(adds && elements[i] == 0)) written.push_back(i);
     const double axes = static_cast<double>(free_axes(meaning_).size()) + 1;
-    const auto points = static_cast<std::size_t>(std::clamp(max_at_points / each - axes, 0.0, 1e9));
+    const auto points = static_cast<std::size_t>(std::clamp(max_at_points / per_point - axes, 0.0, 1e9));
     if (points == 0) return std::nullopt;
     const ElementFinder finder(meaning_, name, evaluate);
     Rng rng(seed_);

@@ -59,15 +59,15 @@ double spread(std::span<double> args, std::span<const double> errors, double res
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (errors[i] == 0) continue;
     const double exact = args[i];
-    double most = -1;
+    double max_change = -1;
     for (const double off : {exact - errors[i], exact + errors[i]}) {
       args[i] = off;
       const double moved = std::abs(apply_op() - result);
-      if (!std::isnan(moved)) most = std::max(most, moved);
+      if (!std::isnan(moved)) max_change = std::max(max_change, moved);
     }
     args[i] = exact;
-    if (most < 0) return std::numeric_limits<double>::infinity();  // no digit of the result is known
-    sum += most;
+    if (max_change < 0) return std::numeric_limits<double>::infinity();  // no digit of the result is known
+    sum += max_change;
   }
   return sum;
 }

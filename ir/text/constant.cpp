@@ -6,9 +6,9 @@
 namespace deplo::ir {
 
 double f32_constant(double value) {
-  constexpr double least = std::numeric_limits<float>::min(), most = std::numeric_limits<float>::max();
+  constexpr double min_size = std::numeric_limits<float>::min(), max_size = std::numeric_limits<float>::max();
   const double size = std::fabs(value);
-  return size >= least && size <= most ? value : static_cast<double>(static_cast<float>(value));
+  return size >= min_size && size <= max_size ? value : static_cast<double>(static_cast<float>(value));
 }
 
 }  // namespace deplo::ir

@@ -28,8 +28,8 @@ struct Header {
 
 Level level(Terms& in) {
   const Token word = in.take();
-  for (const Level each : {Level::loop, Level::tile, Level::kernel})
-    if (word.is(name(each))) return each;
+  for (const Level candidate : {Level::loop, Level::tile, Level::kernel})
+    if (word.is(name(candidate))) return candidate;
   in.fail("loop, tile or kernel", word);
 }
 

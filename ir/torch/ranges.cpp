@@ -215,8 +215,8 @@ class Fitter {
   }
 
   static Range power(const Range& base, double exponent) {
-    const double most = std::pow(std::max(absolute(base).high, 1.0), exponent);
-    return {base.low < 0 ? -most : 0, most};
+    const double max_power = std::pow(std::max(absolute(base).high, 1.0), exponent);
+    return {base.low < 0 ? -max_power : 0, max_power};
   }
   /// Powers with a negative exponent are 0, 1 or -1.
   Range of_power(const Node& node) const { return power(range(node, 0), std::max(range(node, 1).high, 0.0)); }

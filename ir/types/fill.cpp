@@ -87,8 +87,8 @@ std::string fault(const Fill& fill, DType dtype, std::int64_t elements) {
   const auto fail = [&](std::string_view expected) {
     return fmt::format("expected {}, found {}", expected, print(fill));
   };
-  const double most = dtype == DType::f64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
-  if (!(std::abs(fill.a) <= most) || !(one || std::abs(fill.b) <= most))
+  const double max_value = dtype == DType::f64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+  if (!(std::abs(fill.a) <= max_value) || !(one || std::abs(fill.b) <= max_value))
     return fail(fmt::format("numbers that {} holds", name(dtype == DType::f64 ? DType::f64 : DType::f32)));
   if (fill.draw == Fill::Draw::normal && fill.b < 0) return fail("a deviation of at least 0");
   const bool distinct = fill.draw == Fill::Draw::distinct;

@@ -18,10 +18,10 @@ T nearest_number(double value) {
   } else {
     if (std::isnan(value)) return 0;
     constexpr double end = 2 * static_cast<double>(std::uint64_t{1} << (std::numeric_limits<T>::digits - 1));
-    constexpr T least = std::numeric_limits<T>::min();
+    constexpr T min_value = std::numeric_limits<T>::min();
     const double whole = std::nearbyint(value);
     if (whole >= end) return std::numeric_limits<T>::max();  // `end` is one above the maximum
-    return whole < static_cast<double>(least) ? least : static_cast<T>(whole);
+    return whole < static_cast<double>(min_value) ? min_value : static_cast<T>(whole);
   }
 }
 

@@ -15,10 +15,10 @@ namespace deplo::ir {
 namespace {
 
 struct Dim {
-  std::int64_t stride, most;  // most: largest |d|
-  std::size_t number;         // dimension of the shape
-  std::int64_t reach;         // largest span of the dimensions below
-  std::int64_t divisor;       // greatest common divisor of the spans of the dimensions below
+  std::int64_t stride, max;  // max: largest |d|
+  std::size_t number;        // dimension of the shape
+  std::int64_t reach;        // largest span of the dimensions below
+  std::int64_t divisor;      // greatest common divisor of the spans of the dimensions below
 };
 
 class Search {
@@ -31,7 +31,7 @@ class Search {
     for (Dim& dim : dims_) {
       dim.reach = reach;
       dim.divisor = divisor;
-      reach += dim.stride * dim.most;
+      reach += dim.stride * dim.max;
       divisor = std::gcd(divisor, dim.stride);
     }
   }
@@ -57,8 +57,8 @@ class Search {
     const Dim& dim = dims_[count - 1];
     // |target - d * stride| <= reach
     const auto floor_div = [&](std::int64_t a) { return a / dim.stride - (a % dim.stride < 0 ? 1 : 0); };
-    const std::int64_t low = start ? 0 : std::max(-floor_div(dim.reach - target), -dim.most);
-    const std::int64_t high = std::min(floor_div(target + dim.reach), dim.most);
+    const std::int64_t low = start ? 0 : std::max(-floor_div(dim.reach - target), -dim.max);
+    const std::int64_t high = std::min(floor_div(target + dim.reach), dim.max);
     bool hit = false;
     // The distance between two values of d that pass the check below.
     const std::int64_t between = dim.divisor == 0 ? 1 : dim.divisor / std::gcd(dim.divisor, dim.stride);

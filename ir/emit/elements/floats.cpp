@@ -117,11 +117,11 @@ std::string integer_power(Call& c) {
 
 std::string negate(Call& c) { return "-" + c.args[0]; }
 
-template <bool least>
+template <bool minimum>
 std::string extreme(Call& c) {
   const std::string a = input(c, 0), b = input(c, 1);
   const std::string function =
-      fmt::format("{}{}_{}", least ? "smaller" : "larger", c.number("propagate_nan") != 0 ? "_or_nan" : "",
+      fmt::format("{}{}_{}", minimum ? "smaller" : "larger", c.number("propagate_nan") != 0 ? "_or_nan" : "",
                   is_double(c) ? "f64" : "f32");
   return output(c, fmt::format("{}({}, {})", function, a, b));
 }

@@ -117,11 +117,11 @@ std::string float_to_integer(Call& c) {
   const bool is_double = c.types[0] == DType::f64;
   const std::string_view real = is_double ? "f64" : "f32";
   const std::string x = c.named(real, c.args[0]);
-  const std::uint64_t least = sign ? std::uint64_t{1} << (w - 1) : 0, greatest = wrap(~least, w);
+  const std::uint64_t min_value = sign ? std::uint64_t{1} << (w - 1) : 0, max_value = wrap(~min_value, w);
   const double end = std::ldexp(1.0, sign ? w - 1 : w);
   return fmt::format("({0} != {0} ? {1} : {0} >= {3:.1f}{2} ? {4} : {0} <= {5:.1f}{2} ? {6} : {7})", x,
-                     literal(0, c.result()), is_double ? "" : "f", end, literal(greatest, c.result()),
-                     sign ? -end : 0.0, literal(least, c.result()), wrapped(fmt::format("({}){}", type, x), w));
+                     literal(0, c.result()), is_double ? "" : "f", end, literal(max_value, c.result()),
+                     sign ? -end : 0.0, literal(min_value, c.result()), wrapped(fmt::format("({}){}", type, x), w));
 }
 
 /// Rounds as the operation says. A type of 16 bits or less is rounded from an f32 that was rounded to odd.

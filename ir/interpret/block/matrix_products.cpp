@@ -66,7 +66,7 @@ void MatrixProducts::touch_used(std::size_t value) {
 }
 
 void MatrixProducts::fence(const std::vector<Operand>& registers) {
-  for (const Operand& each : registers) touched.erase(each.value);
+  for (const Operand& operand : registers) touched.erase(operand.value);
 }
 
 double MatrixProducts::read(const MatrixCells& matrix, std::int64_t at, int lane) const {

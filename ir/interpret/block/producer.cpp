@@ -40,9 +40,9 @@ bool Producer::advance(Machine& m) {
 }
 
 void Producer::pass(Machine& m) {
-  constexpr std::uint64_t some = 8;
-  const std::uint64_t most = haste == 0 ? 0 : haste == 1 ? UINT64_MAX : rng.below(some);
-  for (std::uint64_t i = 0; i < most && advance(m); ++i) {
+  constexpr std::uint64_t max_advances = 8;
+  const std::uint64_t advances = haste == 0 ? 0 : haste == 1 ? UINT64_MAX : rng.below(max_advances);
+  for (std::uint64_t i = 0; i < advances && advance(m); ++i) {
   }
 }
 

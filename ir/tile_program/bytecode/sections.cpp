@@ -246,11 +246,11 @@ std::vector<std::uint64_t> unpack(Bytes data, DType element, std::int64_t elemen
       values.push_back(static_cast<std::uint8_t>(bits[static_cast<std::size_t>(i / 8)]) >> (i % 8) & 1);
     return values;
   }
-  const int each = (width(element) + 7) / 8;  // a tf32 takes three bytes
-  if (size != static_cast<std::size_t>(each) && size != static_cast<std::size_t>(each * elements))
-    data.fail(fmt::format("expected 1 or {} elements of {} bytes, found {} bytes", elements, each, size));
-  for (std::size_t i = 0; i < size / static_cast<std::size_t>(each); ++i)
-    values.push_back(wrap(data.fixed(each, "an element"), width(element)));
+  const int element_bytes = (width(element) + 7) / 8;  // a tf32 takes three bytes
+  if (size != static_cast<std::size_t>(element_bytes) && size != static_cast<std::size_t>(element_bytes * elements))
+    data.fail(fmt::format("expected 1 or {} elements of {} bytes, found {} bytes", elements, element_bytes, size));
+  for (std::size_t i = 0; i < size / static_cast<std::size_t>(element_bytes); ++i)
+    values.push_back(wrap(data.fixed(element_bytes, "an element"), width(element)));
   return values;
 }
 

@@ -48,8 +48,8 @@ void Evaluation::fail(const std::string& message) const { machine.fail(block_, o
 Machine::Machine(const Program& of, const Entry& which, const Launch& how, std::vector<Array>& arrays)
     : program(of), entry(which), launch(how), memory(arrays), rng_(how.seed) {
   for (const Global& global : program.globals) {
-    constexpr std::int64_t each = 24;  // upper bound on the bytes per element, including its access history
-    held_ += each * element_count(*global.type);
+    constexpr std::int64_t max_element_bytes = 24;  // including the element's access history
+    held_ += max_element_bytes * element_count(*global.type);
     if (held_ > launch.memory)
       throw Error(fmt::format("{}: expected globals of at most {} bytes, found more", program.where, launch.memory));
     globals.push_back(memory.add(initial_array(global)));
@@ -130,14 +130,14 @@ namespace {
 /// Returns the work of an operation: 1, plus 1 for each 64 elements of its operands and results or products that it
 /// adds.
 std::int64_t work(const Operation& op, const Entry& entry) {
-  constexpr std::int64_t each = 64;
+  constexpr std::int64_t elements_per_unit = 64;
   std::int64_t elements = 0;
   for (const auto* list : {&op.operands, &op.results})
     for (const ValueId id : *list)
       if (entry.values[id].type->is_tile()) elements += element_count(*entry.values[id].type);
   if (op.form->name.starts_with("mma"))
     elements += element_count(*entry.values[op.results[0]].type) * entry.values[op.operands[0]].type->shape.back();
-  return 1 + elements / each;
+  return 1 + elements / elements_per_unit;
 }
 
 }  // namespace

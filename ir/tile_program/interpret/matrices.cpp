@@ -56,13 +56,13 @@ void mmaf(Evaluation& now) {
 void mmaf_scaled(Evaluation& now) {
   const Sizes s(now.operand_type(0), now.result_type());
   const auto groups = static_cast<std::size_t>(now.operand_type(3).shape.back());
-  const std::size_t each = s.k / groups;
+  const std::size_t group_size = s.k / groups;
   Reals lhs = all_reals(now.operand(0), s.b * s.m * s.k), rhs = all_reals(now.operand(1), s.b * s.k * s.n);
   const TileValue &lhs_scale = now.operand(3), &rhs_scale = now.operand(4);
-  for (std::size_t i = 0; i < lhs.size(); ++i) lhs[i] *= lhs_scale.real(i / s.k * groups + i % s.k / each);
+  for (std::size_t i = 0; i < lhs.size(); ++i) lhs[i] *= lhs_scale.real(i / s.k * groups + i % s.k / group_size);
   for (std::size_t i = 0; i < rhs.size(); ++i) {
     const std::size_t batch = i / (s.k * s.n), k = i / s.n % s.k;
-    rhs[i] *= rhs_scale.real((batch * groups + k / each) * s.n + i % s.n);
+    rhs[i] *= rhs_scale.real((batch * groups + k / group_size) * s.n + i % s.n);
   }
   Reals acc = all_reals(now.operand(2), s.b * s.m * s.n);
   add_product(s, lhs, rhs, acc);

@@ -79,9 +79,9 @@ std::string Memory::outside(std::uint64_t address, DType e) const {
     offset -= std::int64_t{1} << apart;
   }
   if (array == nullptr) return fmt::format("at {:#x}, where there is no array", address);
-  const int each = bytes(array->element);
-  if (each == bytes(e) && offset % each == 0)
-    return fmt::format("element {} of {}, which has {}", offset / each, array->name, array->elements());
+  const int element_bytes = bytes(array->element);
+  if (element_bytes == bytes(e) && offset % element_bytes == 0)
+    return fmt::format("element {} of {}, which has {}", offset / element_bytes, array->name, array->elements());
   return fmt::format("byte {} of {}, which has {}", offset, array->name, array->bytes.size());
 }
 

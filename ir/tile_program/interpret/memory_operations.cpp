@@ -282,7 +282,7 @@ void make_tensor_view(Evaluation& now) {
   view->base = now.operand("base").bit(0);
   view->shape = type.shape;
   view->strides = type.strides;
-  for (const auto& [extents, name, least] :
+  for (const auto& [extents, name, min] :
        {std::tuple(&view->shape, "shape", 0), std::tuple(&view->strides, "strides", 1)}) {
     const auto values = now.op.operand_list(name);
     std::size_t next = 0;
@@ -290,7 +290,7 @@ void make_tensor_view(Evaluation& now) {
       if (e != dynamic) continue;
       const ValueId id = values[next++];
       e = as_signed(now.value(id).bit(0), width(now.type(id).element));
-      if (e < least) now.fail(fmt::format("expected {} of at least {}, found {}", name, least, e));
+      if (e < min) now.fail(fmt::format("expected {} of at least {}, found {}", name, min, e));
     }
   }
   TileValue value;

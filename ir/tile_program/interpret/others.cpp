@@ -30,8 +30,8 @@ void get_global(Evaluation& now) {
 
 void allocate(Evaluation& now) {
   const auto elements = now.op.number("num_elem");
-  constexpr std::int64_t each = 24;  // upper bound on the bytes per element, including its access history
-  now.machine.hold(now, each * elements);
+  constexpr std::int64_t max_element_bytes = 24;  // including the element's access history
+  now.machine.hold(now, max_element_bytes * elements);
   const std::size_t array =
       now.machine.memory.add(make_array("the memory of an alloca", now.result_type().element, elements));
   now.set(of_bits({Memory::address(array)}));
@@ -62,20 +62,20 @@ std::string divisible(const Evaluation& now, const Predicate& p) {
     return value.view->base % p.divisor == 0
                ? ""
                : fmt::format("expected a base divisible by {}, found {:#x}", p.divisor, value.view->base);
-  const std::int64_t every = p.every.value_or(1);
+  const std::int64_t group_size = p.every.value_or(1);
   const auto along = static_cast<std::size_t>(p.along.value_or(0));
   std::int64_t step = 1;  // distance in elements between neighbours along that dimension
   for (std::size_t d = along + 1; d < type.shape.size(); ++d) step *= type.shape[d];
-  const std::uint64_t each = type.pointer ? static_cast<std::uint64_t>(bytes(type.element)) : 1;
+  const std::uint64_t increment = type.pointer ? static_cast<std::uint64_t>(bytes(type.element)) : 1;
   for (std::int64_t i = 0; i < element_count(type); ++i) {
-    const std::int64_t within = type.shape.empty() ? 0 : i / step % type.shape[along] % every;
+    const std::int64_t within = type.shape.empty() ? 0 : i / step % type.shape[along] % group_size;
     const std::uint64_t found = value.bit(static_cast<std::size_t>(i));
     const int w = type.pointer ? 64 : width(type.element);
     if (within == 0 && wrap(found, w) % p.divisor != 0)
       return fmt::format("expected a number divisible by {}, found {}", p.divisor,
                          type.pointer ? static_cast<std::int64_t>(found) : as_signed(found, w));
-    if (within != 0 && found != wrap(value.bit(static_cast<std::size_t>(i - step)) + each, w))
-      return fmt::format("expected consecutive numbers within groups of {}, found others at {}", every,
+    if (within != 0 && found != wrap(value.bit(static_cast<std::size_t>(i - step)) + increment, w))
+      return fmt::format("expected consecutive numbers within groups of {}, found others at {}", group_size,
                          element_index(type.shape, static_cast<std::size_t>(i)));
   }
   return "";

@@ -451,12 +451,12 @@ class EntryParser {
     if (form.has_segments() && !segments)
       from_.fail_with(now.at, fmt::format("{}: expected operandSegmentSizes, found none", form.name));
     std::vector<std::int64_t> counts(form.operands.size(), 1);
-    const auto many = std::find_if(form.operands.begin(), form.operands.end(),
-                                   [](const ValueForm& v) { return v.arity == Arity::variadic; });
+    const auto variadic_operand = std::find_if(form.operands.begin(), form.operands.end(),
+                                               [](const ValueForm& v) { return v.arity == Arity::variadic; });
     if (segments)
       counts = *segments;
-    else if (many != form.operands.end())
-      counts[static_cast<std::size_t>(many - form.operands.begin())] =
+    else if (variadic_operand != form.operands.end())
+      counts[static_cast<std::size_t>(variadic_operand - form.operands.begin())] =
           static_cast<std::int64_t>(values.size()) - static_cast<std::int64_t>(form.operands.size()) + 1;
     std::size_t next = 0;
     bool fits = counts.size() == form.operands.size();

@@ -37,7 +37,7 @@ inline constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max(
 
 struct Operation {
   std::string_view name;
-  std::size_t least, most;  // bounds on the number of tensor arguments
+  std::size_t min, max;  // bounds on the number of tensor arguments
   std::span<const AttributeSpec> attributes;
   /// Normalises the attributes and returns the type of the result. Throws Error.
   TensorType (*infer)(const Inference&);

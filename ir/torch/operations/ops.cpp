@@ -94,13 +94,13 @@ void complete_attributes(const Operation& op, Node& call) {
 }
 
 void check_count(const Operation& op, const Inference& call) {
-  if (call.size() >= op.least && call.size() <= op.most) return;
-  std::string range = std::to_string(op.least);
-  if (op.most == any_number)
-    range = fmt::format("at least {}", op.least);
-  else if (op.most != op.least)
-    range = fmt::format("{} to {}", op.least, op.most);
-  call.expected(fmt::format("{} tensor argument{}", range, op.most == 1 ? "" : "s"), std::to_string(call.size()));
+  if (call.size() >= op.min && call.size() <= op.max) return;
+  std::string range = std::to_string(op.min);
+  if (op.max == any_number)
+    range = fmt::format("at least {}", op.min);
+  else if (op.max != op.min)
+    range = fmt::format("{} to {}", op.min, op.max);
+  call.expected(fmt::format("{} tensor argument{}", range, op.max == 1 ? "" : "s"), std::to_string(call.size()));
 }
 
 }  // namespace

@@ -156,9 +156,9 @@ class Machine {
     if (v.kind != Kind::integer) fail("an integer", "another value");
     return v.number;
   }
-  const std::vector<Value>& list(Value v, std::size_t least) const {
-    if (v.kind != Kind::list || lists_[index(v)].size() < least)
-      fail(fmt::format("a tuple of {} values", least), "another value");
+  const std::vector<Value>& list(Value v, std::size_t min_size) const {
+    if (v.kind != Kind::list || lists_[index(v)].size() < min_size)
+      fail(fmt::format("a tuple of {} values", min_size), "another value");
     return lists_[index(v)];
   }
   std::vector<std::int64_t> integers(Value v) const {

@@ -243,9 +243,9 @@ class GraphReader {
     if (found == graph_.tensors.end()) return false;
     const TensorMeta& meta = found->second;
     if (name == "aten.to") return call.stated_type() != meta.stated;
-    constexpr auto some =
+    constexpr auto functions =
         std::to_array<std::string_view>({"aten.contiguous", "aten.flatten", "aten.reshape", "aten.reshape_as"});
-    if (!is_one_of(name, some)) return false;
+    if (!is_one_of(name, functions)) return false;
     if (meta.strides.size() != meta.type.shape.size() || element_count(meta.type.shape) == 0) return false;
     if (name != "aten.contiguous") return !keeps_memory(meta.type.shape, meta.strides, call.output_type().shape);
     const Shape dense = row_major_strides(meta.type.shape);

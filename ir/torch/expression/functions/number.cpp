@@ -109,8 +109,8 @@ Value extreme(const Call& c) {
 
 Value gcd(const Call& c) {
   const std::int64_t a = c.integer("a"), b = c.integer("b");
-  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
-  if (a == least || b == least) c.fail("a", "integers whose absolute values fit in 64 bits");
+  constexpr std::int64_t min_integer = std::numeric_limits<std::int64_t>::min();
+  if (a == min_integer || b == min_integer) c.fail("a", "integers whose absolute values fit in 64 bits");
   return {std::gcd(a, b)};
 }
 

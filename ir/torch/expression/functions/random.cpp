@@ -144,10 +144,10 @@ std::optional<Fill> range_of(const Call& c, const Value& data) {
     std::vector<Id> inputs;
     const torch::Values values = sample_values(c.session, data, inputs);
     if (inputs.empty() || values.empty()) return {};
-    const auto [least, most] = std::ranges::minmax(values);
-    if (!std::isfinite(least) || !std::isfinite(most)) return {};
+    const auto [min, max] = std::ranges::minmax(values);
+    if (!std::isfinite(min) || !std::isfinite(max)) return {};
     for (const Id input : inputs) c.session.drop_input(input);
-    return least < most ? Fill{Fill::Draw::uniform, least, most} : Fill{Fill::Draw::constant, least, 0};
+    return min < max ? Fill{Fill::Draw::uniform, min, max} : Fill{Fill::Draw::constant, min, 0};
   } catch (const Error&) {
     return {};
   }

@@ -212,10 +212,10 @@ Values& changeable(const Call& c) {
   return *list->items;
 }
 
-std::ptrdiff_t place(const Call& c, std::size_t count, std::int64_t most) {
+std::ptrdiff_t place(const Call& c, std::size_t count, std::int64_t max_place) {
   std::int64_t i = c.integer("index");
   if (i < 0) i += static_cast<std::int64_t>(count);
-  if (i < 0 || i > most) c.fail("index", fmt::format("an index into {} elements", count));
+  if (i < 0 || i > max_place) c.fail("index", fmt::format("an index into {} elements", count));
   return static_cast<std::ptrdiff_t>(i);
 }
 

@@ -82,15 +82,15 @@ std::string_view written_name(std::string_view space, std::string_view name) {
 }
 
 bool is_written(unsigned spaces, std::string_view name) {
-  return std::ranges::any_of(written(), [&](const Written& some) {
-    return (some.spaces & spaces) != 0 && std::ranges::find(some.names, name) != some.names.end();
+  return std::ranges::any_of(written(), [&](const Written& group) {
+    return (group.spaces & spaces) != 0 && std::ranges::find(group.names, name) != group.names.end();
   });
 }
 
 std::vector<std::string> written_names(unsigned spaces) {
   std::vector<std::string> names;
-  for (const Written& some : written())
-    if ((some.spaces & spaces) != 0) names.insert(names.end(), some.names.begin(), some.names.end());
+  for (const Written& group : written())
+    if ((group.spaces & spaces) != 0) names.insert(names.end(), group.names.begin(), group.names.end());
   return names;
 }
 

@@ -178,10 +178,10 @@ Expr Parser::comprehension(std::vector<Expr> element, const Token& bracket) {
   return make(Expr::Kind::comprehension, bracket, std::move(parts));
 }
 
-Expr Parser::binary(int least) {
+Expr Parser::binary(int min_precedence) {
   Expr left = unary();
   while (const int p = precedence(peek())) {
-    if (p < least) break;
+    if (p < min_precedence) break;
     const Token at = take();
     std::vector<Expr> sides;
     sides.push_back(std::move(left));

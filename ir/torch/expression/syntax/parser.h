@@ -61,7 +61,7 @@ class Parser {
   std::string_view comparison_operator();
   Expr target();  // the target of a `for`: `a, (b, c)`
   Expr comprehension(std::vector<Expr> element, const Token& bracket);
-  Expr binary(int precedence);
+  Expr binary(int min_precedence);
   Expr unary();
   Expr postfix();
   Expr atom();

@@ -68,11 +68,11 @@ int decompose_shift(Emitter& e, const TensorCall& call) {
   };
   const int x = argument(0), by = argument(1);
   const auto number = [&](int n) { return e.scalar(n, t, "number"); };
-  const int most = t == DType::i64 ? 63 : 31;
+  const int max_shift = t == DType::i64 ? 63 : 31;
   const int below = e.elementwise(Op::less, {by, number(0)}, "below");
-  const int above = e.elementwise(Op::less_equal, {number(std::min(width_of(call), most + 1)), by}, "above");
+  const int above = e.elementwise(Op::less_equal, {number(std::min(width_of(call), max_shift + 1)), by}, "above");
   const int all = e.elementwise(Op::logical_or, {below, above}, "all");
-  const int within = e.elementwise(Op::select, {all, number(left ? 0 : most), by}, "within");
+  const int within = e.elementwise(Op::select, {all, number(left ? 0 : max_shift), by}, "within");
   const int moved = e.elementwise(left ? Op::shift_left : Op::shift_right, {x, within}, "moved");
   return left ? e.elementwise(Op::select, {all, number(0), moved}, "ew") : moved;
 }

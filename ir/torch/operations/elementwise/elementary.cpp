@@ -97,9 +97,9 @@ Id logit(const Given& g) {
 }
 /// log(e^a + e^b), computed without overflow.
 Id logaddexp(const Given& g) {
-  const Id a = g.tensor("input"), b = g.tensor("other"), most = g.apply("maximum", a, b);
+  const Id a = g.tensor("input"), b = g.tensor("other"), maximum = g.apply("maximum", a, b);
   const Id apart = g.apply("neg", g.apply("abs", g.apply("sub", a, b)));
-  return g.apply("add", most, g.apply("log", g.apply("add", g.apply("exp", apart), 1.0)));
+  return g.apply("add", maximum, g.apply("log", g.apply("add", g.apply("exp", apart), 1.0)));
 }
 
 // Angles
@@ -227,11 +227,11 @@ Id isfinite(const Given& g) { return g.apply("lt", g.apply("abs", float_input(g)
 Id nan_to_num(const Given& g) {
   const Id x = g.tensor("input");
   if (!is_float(g.dtype(x))) return x;
-  const double most = g.dtype(x) == DType::f16    ? 65504
-                      : g.dtype(x) == DType::bf16 ? 0x1.fep127
-                                                  : static_cast<double>(std::numeric_limits<float>::max());
-  const Id finite = choose(g, g.apply("eq", x, infinity), g.number("posinf", most),
-                           choose(g, g.apply("eq", x, -infinity), g.number("neginf", -most), x));
+  const double max_value = g.dtype(x) == DType::f16    ? 65504
+                           : g.dtype(x) == DType::bf16 ? 0x1.fep127
+                                                       : static_cast<double>(std::numeric_limits<float>::max());
+  const Id finite = choose(g, g.apply("eq", x, infinity), g.number("posinf", max_value),
+                           choose(g, g.apply("eq", x, -infinity), g.number("neginf", -max_value), x));
   return choose(g, g.apply("ne", x, x), g.number("nan", 0), finite);
 }
 

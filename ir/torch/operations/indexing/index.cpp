@@ -400,9 +400,9 @@ Id pick(const Caller& c, Id x, Id index, std::int64_t dim) {
     return c.call("gather", {x, index}, {{"dim", dim}});
   const Id logits = softmax.args[0];
   const Attributes along = {{"dims", Shape{dim}}, {"keepdim", true}};
-  const Id most = c.call("amax", {logits}, along);
-  const Id sum = c.call("sum", {c.call("exp", {c.call("sub", {logits, most}, {})}, {})}, along);
-  const Id shifted = c.call("sub", {c.call("gather", {logits, index}, {{"dim", dim}}), most}, {});
+  const Id maximum = c.call("amax", {logits}, along);
+  const Id sum = c.call("sum", {c.call("exp", {c.call("sub", {logits, maximum}, {})}, {})}, along);
+  const Id shifted = c.call("sub", {c.call("gather", {logits, index}, {{"dim", dim}}), maximum}, {});
   return c.call("sub", {shifted, c.call("log", {sum}, {})}, {});
 }
 

@@ -82,12 +82,12 @@ int less(Emitter& e, int a, int b) {
   return e.elementwise(Op::logical_and, {number, e.elementwise(Op::logical_not, {not_above}, "above")}, "less");
 }
 
-/// Binary search: returns the greatest number from `least` to `limit` for which `holds` is true. If it is true for a
-/// number, it must be true for all smaller ones. It is assumed to be true for `least`. `range`: upper bound on limit -
-/// least.
+/// Binary search: returns the greatest number from `start` to `limit` for which `holds` is true. If it is true for a
+/// number, it must be true for all smaller ones. It is assumed to be true for `start`. `range`: upper bound on limit -
+/// start.
 template <class Holds>
-int search(Emitter& e, int least, int limit, std::int64_t range, Holds&& holds) {
-  int found = least;
+int search(Emitter& e, int start, int limit, std::int64_t range, Holds&& holds) {
+  int found = start;
   for (std::uint64_t step = std::bit_floor(static_cast<std::uint64_t>(range)); step > 0; step /= 2) {
     const int by = e.scalar(static_cast<double>(step), DType::i32, "step");
     const int further = e.elementwise(Op::add, {found, by}, "further");
@@ -155,8 +155,8 @@ std::int64_t Sorter::run_of(std::int64_t count, std::int64_t kept) {
   // kernels.
   const std::int64_t longest = std::min<std::int64_t>(256, std::max(4 * kept, 4 * vector));
   if (count <= longest) return count;
-  const auto least = static_cast<std::uint64_t>((count + longest - 1) / longest);
-  const auto runs = static_cast<std::int64_t>(std::bit_ceil(least));
+  const auto min_runs = static_cast<std::uint64_t>((count + longest - 1) / longest);
+  const auto runs = static_cast<std::int64_t>(std::bit_ceil(min_runs));
   return (count + runs * vector - 1) / (runs * vector) * vector;
 }
 

@@ -89,9 +89,9 @@ void softmax_rows(Values& scores, std::size_t keys) {
       std::fill(begin, end, 0.0);
       continue;
     }
-    double most = -infinity, total = 0;
-    for (auto p = begin; p != end; ++p) most = std::max(most, *p);
-    for (auto p = begin; p != end; ++p) total += * p = std::exp(*p - most);
+    double maximum = -infinity, total = 0;
+    for (auto p = begin; p != end; ++p) maximum = std::max(maximum, *p);
+    for (auto p = begin; p != end; ++p) total += * p = std::exp(*p - maximum);
     for (auto p = begin; p != end; ++p) *p /= total;
   }
 }
@@ -191,8 +191,8 @@ int probabilities(Emitter& e, const TensorCall& call, int scores) {
   const auto keys = static_cast<std::int64_t>(e.rank(scores)) - 1;
   const int softmax = softmax_over(e, scores, keys);
   if (call.args.size() < 4) return softmax;
-  const int most = e.reduce(Op::maximum, scores, {keys}, "max");
-  const int hidden = with(e, Op::equal, most, e.scalar(-infinity, e.dtype(scores), "never"), "hidden");
+  const int maximum = e.reduce(Op::maximum, scores, {keys}, "max");
+  const int hidden = with(e, Op::equal, maximum, e.scalar(-infinity, e.dtype(scores), "never"), "hidden");
   const int zero = e.scalar(0, e.dtype(scores), "zero");
   return e.elementwise(Op::select, {e.broadcast(hidden, e.shape(scores)), zero, softmax}, "probabilities");
 }

@@ -104,7 +104,7 @@ struct Network {
 };
 
 Weights weights_of(const Network& n, std::size_t number) {
-  const std::size_t each = n.biases ? 4 : 2, at = number * each;
+  const std::size_t layer_weights = n.biases ? 4 : 2, at = number * layer_weights;
   Weights w = {n.weights[at], n.weights[at + 1], std::nullopt, std::nullopt};
   if (n.biases) w.input_bias = n.weights[at + 2], w.hidden_bias = n.weights[at + 3];
   return w;
@@ -128,9 +128,9 @@ Id with_rows(const Given& g, Id x, std::int64_t more) { return g.call("pad", {x}
 std::vector<Id> run_layers(const Given& g, Cell cell, const Network& n);
 
 void check(const Given& g, const Network& n) {
-  const std::int64_t count = n.layers * (n.bidirectional ? 2 : 1), each = n.biases ? 4 : 2;
-  if (std::ssize(n.weights) != count * each)
-    throw Error(fmt::format("{}: expected {} weights, found {}", g.name(), count * each, n.weights.size()));
+  const std::int64_t count = n.layers * (n.bidirectional ? 2 : 1), layer_weights = n.biases ? 4 : 2;
+  if (std::ssize(n.weights) != count * layer_weights)
+    throw Error(fmt::format("{}: expected {} weights, found {}", g.name(), count * layer_weights, n.weights.size()));
   const Shape x = g.shape(n.x);
   if (x[0] > max_steps || x[0] < 1) g.refuse(fmt::format("1 to {} steps", max_steps), n.x);
   const Shape weight = g.shape(n.weights[1]);

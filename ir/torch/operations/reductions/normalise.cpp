@@ -32,11 +32,11 @@ struct Lane {
 };
 
 void softmax(const Lane& lane, bool logarithm) {
-  double most = -infinity, total = 0;
-  for (std::size_t i = 0; i < lane.size; ++i) most = std::max(most, lane.from[i * lane.stride]);
-  for (std::size_t i = 0; i < lane.size; ++i) total += std::exp(lane.from[i * lane.stride] - most);
+  double maximum = -infinity, total = 0;
+  for (std::size_t i = 0; i < lane.size; ++i) maximum = std::max(maximum, lane.from[i * lane.stride]);
+  for (std::size_t i = 0; i < lane.size; ++i) total += std::exp(lane.from[i * lane.stride] - maximum);
   for (std::size_t i = 0; i < lane.size; ++i) {
-    const double shifted = lane.from[i * lane.stride] - most;
+    const double shifted = lane.from[i * lane.stride] - maximum;
     lane.to[i * lane.stride] = logarithm ? shifted - std::log(total) : std::exp(shifted) / total;
   }
 }

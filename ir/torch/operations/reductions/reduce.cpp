@@ -116,10 +116,10 @@ Values evaluate_mean(const Operands& o) {
 }
 
 Values evaluate_logsumexp(const Operands& o) {
-  Values most = evaluate_amax(o);
-  for (double& value : most) value = std::isinf(value) ? 0 : value;  // because inf - inf is NaN
-  Values result = reduce(o, 0, [&](double total, double x, std::size_t j) { return total + std::exp(x - most[j]); });
-  for (std::size_t i = 0; i < result.size(); ++i) result[i] = std::log(result[i]) + most[i];
+  Values maxima = evaluate_amax(o);
+  for (double& value : maxima) value = std::isinf(value) ? 0 : value;  // because inf - inf is NaN
+  Values result = reduce(o, 0, [&](double total, double x, std::size_t j) { return total + std::exp(x - maxima[j]); });
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = std::log(result[i]) + maxima[i];
   return result;
 }
 
@@ -166,12 +166,12 @@ int decompose_mean(Emitter& e, const TensorCall& call) {
 int decompose_logsumexp(Emitter& e, const TensorCall& call) {
   const Dims dims = dims_of(call);
   const int x = e.convert(call.args[0], accumulation_type(call.dtype()));
-  const int most = e.reduce(Op::maximum, x, dims, "max");
+  const int maximum = e.reduce(Op::maximum, x, dims, "max");
   const auto is = [&](double value) {
-    return e.elementwise(Op::equal, {most, e.scalar(value, e.dtype(x), "inf")}, "is");
+    return e.elementwise(Op::equal, {maximum, e.scalar(value, e.dtype(x), "inf")}, "is");
   };
   const int infinite = e.elementwise(Op::logical_or, {is(infinity), is(-infinity)}, "infinite");
-  const int finite = e.elementwise(Op::select, {infinite, e.scalar(0, e.dtype(x), "zero"), most}, "finite");
+  const int finite = e.elementwise(Op::select, {infinite, e.scalar(0, e.dtype(x), "zero"), maximum}, "finite");
   const int exp = e.elementwise(Op::exp, {with(e, Op::subtract, x, finite, "shifted")}, "exp");
   const int log = e.elementwise(Op::log, {e.reduce(Op::add, exp, dims, "sum")}, "log");
   return finish(e, call, e.convert(e.elementwise(Op::add, {log, finite}, "ew"), call.dtype()));
@@ -298,7 +298,7 @@ Id variance(pt2::Call& call) {
 std::vector<Id> read_var(pt2::Call& call) { return {variance(call)}; }
 std::vector<Id> read_std(pt2::Call& call) { return {call.add("sqrt", {variance(call)})}; }
 
-constexpr std::string_view some = "input, dim=None, keepdim=False, *, dtype=None";
+constexpr std::string_view sum_parameters = "input, dim=None, keepdim=False, *, dtype=None";
 constexpr std::string_view extremum = "input, dim=None, keepdim=False";
 constexpr std::string_view some_dims = "input, dim=None, keepdim=False";
 constexpr std::string_view corrected = "input, dim=None, unbiased=None, keepdim=False, *, correction=None";
@@ -340,13 +340,13 @@ std::vector<Operation> reduction_operations() {
        {{"logsumexp", either, "input, dim, keepdim=False", call_reduction}},
        {{"aten.logsumexp", read_reduction}}},
       {"mean", 1, 1, reduce_attributes, infer_mean, evaluate_mean, decompose_mean,
-       {{"mean", either, some, call_reduction}},
+       {{"mean", either, sum_parameters, call_reduction}},
        {{"aten.mean", read_reduction}}},
       {"prod", 1, 1, reduce_attributes, infer_sum, evaluate_prod, decompose_reduction<Op::multiply>,
-       {{"prod", either, some, call_reduction}},
+       {{"prod", either, sum_parameters, call_reduction}},
        {{"aten.prod", read_reduction}}},
       {"sum", 1, 1, reduce_attributes, infer_sum, evaluate_sum, decompose_reduction<Op::add>,
-       {{"sum", either, some, call_reduction}},
+       {{"sum", either, sum_parameters, call_reduction}},
        {{"aten.sum", read_reduction}}},
       {"var", 1, 1, var_attributes, infer_mean, evaluate_var, decompose_var,
        {{"var", either, corrected, call_var}, {"std", either, corrected, call_std}},

@@ -23,9 +23,9 @@ Id flip(const Given& g) {
   return x;
 }
 
-Id flip_dim(const Given& g, std::size_t least, std::size_t dim) {
+Id flip_dim(const Given& g, std::size_t min_rank, std::size_t dim) {
   const Id x = g.tensor("input");
-  if (g.rank(x) < least) g.refuse(fmt::format("a tensor of at least {} dimensions", least), x);
+  if (g.rank(x) < min_rank) g.refuse(fmt::format("a tensor of at least {} dimensions", min_rank), x);
   return g.select(x, dim, g.range(g.shape(x)[dim] - 1, -1, -1));
 }
 Id fliplr(const Given& g) { return flip_dim(g, 2, 1); }

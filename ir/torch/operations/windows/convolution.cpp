@@ -59,13 +59,13 @@ struct Read {
 };
 
 void check_lists(const Inference& call, std::size_t dims) {
-  constexpr std::int64_t most = std::int64_t{1} << 31;
+  constexpr std::int64_t limit = std::int64_t{1} << 31;
   for (const std::string_view name : {"stride", "padding", "dilation", "output_padding"}) {
     const Shape& list = call.node().integers(name);
-    const std::int64_t least = name == "stride" || name == "dilation" ? 1 : 0;
-    const bool fits = std::ranges::all_of(list, [&](std::int64_t n) { return n >= least && n < most; });
+    const std::int64_t min = name == "stride" || name == "dilation" ? 1 : 0;
+    const bool fits = std::ranges::all_of(list, [&](std::int64_t n) { return n >= min && n < limit; });
     if (list.size() != dims || !fits)
-      call.expected(fmt::format("{} of {} numbers of at least {}", name, dims, least), print_list(list));
+      call.expected(fmt::format("{} of {} numbers of at least {}", name, dims, min), print_list(list));
   }
 }
 
@@ -244,10 +244,10 @@ struct Dimension {
 
   /// Returns the runs of all phases that read anything. Phases with more elements come first.
   std::vector<Run> runs() const {
-    const std::int64_t least = kernel / phases, longer = kernel % phases;
+    const std::int64_t min_elements = kernel / phases, longer = kernel % phases;
     std::vector<Run> result;
-    if (longer > 0) result.push_back({0, longer, least + 1, max_places(0, longer)});
-    if (least > 0) result.push_back({longer, phases - longer, least, max_places(longer, phases)});
+    if (longer > 0) result.push_back({0, longer, min_elements + 1, max_places(0, longer)});
+    if (min_elements > 0) result.push_back({longer, phases - longer, min_elements, max_places(longer, phases)});
     return result;
   }
 
@@ -300,9 +300,9 @@ struct Dimension {
   }
   /// Returns the largest number of places in a phase whose first element is in [begin, end), but at least 1.
   std::int64_t max_places(std::int64_t begin, std::int64_t end) const {
-    std::int64_t least = phases;
-    for (std::int64_t element = begin; element < end; ++element) least = std::min(least, phase_of(element));
-    return std::max<std::int64_t>((readers - least + phases - 1) / phases, 1);
+    std::int64_t min_phase = phases;
+    for (std::int64_t element = begin; element < end; ++element) min_phase = std::min(min_phase, phase_of(element));
+    return std::max<std::int64_t>((readers - min_phase + phases - 1) / phases, 1);
   }
   /// (phase + offset - dilation * first_element) / phases, which is an integer. No numerator is negative.
   Expr whole(const Run& run, const Expr& index) const {

@@ -142,11 +142,11 @@ Id numbers_of(const Given& g, const Pool& p, Id element) {
 
 /// Returns the element of each window that is the maximum: the last NaN, or else the first element that equals the
 /// maximum and is not padding.
-Id chosen_elements(const Given& g, const Pool& p, Id elements, Id most) {
+Id chosen_elements(const Given& g, const Pool& p, Id elements, Id maxima) {
   const std::int64_t count = g.shape(elements).back();
   const auto number = [&](std::int64_t n) { return g.caller().scalar(static_cast<double>(n), DType::i32); };
   const Id place = g.call("arange", {}, {{"end", count}});
-  Id hit = g.apply("eq", elements, g.call("unsqueeze", {most}, {{"dim", std::int64_t{-1}}}));
+  Id hit = g.apply("eq", elements, g.call("unsqueeze", {maxima}, {{"dim", std::int64_t{-1}}}));
   if (std::ranges::any_of(margins(g, p), [](std::int64_t n) { return n > 0; })) {
     Pool ones = p;
     ones.x = g.call("full", {}, {{"shape", g.shape(p.x)}, {"value", 1.0}, {"dtype", DType::f32}});
@@ -161,8 +161,8 @@ Id chosen_elements(const Given& g, const Pool& p, Id elements, Id most) {
 
 std::vector<Id> max_and_indices(const Given& g) {
   const Pool p = pool_of(g);
-  const Id elements = windows(g, p.x, p, margins(g, p), -infinity), most = over_windows(g, "amax", elements);
-  return {most, numbers_of(g, p, chosen_elements(g, p, elements, most))};
+  const Id elements = windows(g, p.x, p, margins(g, p), -infinity), maxima = over_windows(g, "amax", elements);
+  return {maxima, numbers_of(g, p, chosen_elements(g, p, elements, maxima))};
 }
 
 Id max_pool(const Given& g) {

@@ -34,15 +34,16 @@ Margin margin(const Node& node, std::size_t rank, std::size_t dim) {
 
 void check_margin(const Inference& call, std::size_t dim, const Margin& m) {
   const std::string& mode = call.node().text("mode");
-  const std::int64_t extent = call.shape(0)[dim], most = std::max(m.before, m.behind);
+  const std::int64_t extent = call.shape(0)[dim], max_margin = std::max(m.before, m.behind);
   for (const std::int64_t pad : {m.before, m.behind})
     if (pad < -max_elements || pad > max_elements) call.expected("padding from -2^40 to 2^40", std::to_string(pad));
-  if (mode == "reflect" && most >= extent && most > 0)
+  if (mode == "reflect" && max_margin >= extent && max_margin > 0)
     call.expected(fmt::format("padding below the extent {} of dimension {} to reflect", extent, dim),
-                  std::to_string(most));
-  if (mode == "circular" && most > extent)
-    call.expected(fmt::format("padding of at most the extent {} of dimension {}", extent, dim), std::to_string(most));
-  if (mode == "replicate" && extent == 0 && most > 0) call.expected("elements to repeat", print(call.shape(0)));
+                  std::to_string(max_margin));
+  if (mode == "circular" && max_margin > extent)
+    call.expected(fmt::format("padding of at most the extent {} of dimension {}", extent, dim),
+                  std::to_string(max_margin));
+  if (mode == "replicate" && extent == 0 && max_margin > 0) call.expected("elements to repeat", print(call.shape(0)));
   if (mode != "constant" && std::min(m.before, m.behind) < 0) call.expected("padding of at least 0", mode);
   if (extent + m.before + m.behind < 0)
     call.expected(fmt::format("padding that does not make dimension {} negative", dim), print(call.shape(0)));

@@ -56,7 +56,7 @@ float element(ScalarType type, const char* bytes) {
 }
 
 // Returns the number of elements. Throws Error unless all elements are inside a storage of `stored` elements.
-std::int64_t count(const StoredTensor& t, std::int64_t stored, std::int64_t most, const std::string& where) {
+std::int64_t count(const StoredTensor& t, std::int64_t stored, std::int64_t max_count, const std::string& where) {
   if (t.sizes.size() != t.strides.size() || t.sizes.size() > max_dimensions)
     throw Error(fmt::format("{}: expected at most {} dimensions, each with a stride, found sizes {} and strides {}",
                             where, max_dimensions, print(t.sizes), print(t.strides)));
@@ -64,7 +64,7 @@ std::int64_t count(const StoredTensor& t, std::int64_t stored, std::int64_t most
   bool inside = t.offset >= 0;
   for (std::size_t d = 0; inside && d < t.sizes.size(); ++d) {
     std::int64_t step = 0;
-    inside = t.sizes[d] >= 0 && t.strides[d] >= 0 && !__builtin_mul_overflow(n, t.sizes[d], &n) && n <= most;
+    inside = t.sizes[d] >= 0 && t.strides[d] >= 0 && !__builtin_mul_overflow(n, t.sizes[d], &n) && n <= max_count;
     if (inside && t.sizes[d] > 0)
       inside =
           !__builtin_mul_overflow(t.sizes[d] - 1, t.strides[d], &step) && !__builtin_add_overflow(last, step, &last);
@@ -117,11 +117,11 @@ auto read_all(const StoredTensor& t, std::int64_t n, const char* storage, std::s
 
 }  // namespace
 
-Numbers row_major(const StoredTensor& t, std::string_view storage, std::int64_t most, const std::string& where) {
+Numbers row_major(const StoredTensor& t, std::string_view storage, std::int64_t max_count, const std::string& where) {
   if (!dtype(t.type))
     throw Error(fmt::format("{}: expected {}, found {}", where, supported_types, scalar_type_name(t.type)));
   const std::size_t bytes = width(t.type);
-  const std::int64_t n = count(t, static_cast<std::int64_t>(storage.size() / bytes), most, where);
+  const std::int64_t n = count(t, static_cast<std::int64_t>(storage.size() / bytes), max_count, where);
   if (t.type == ScalarType::int64) return read_all(t, n, storage.data(), bytes, load<std::int64_t>);
   const auto integers = [&]<class T>(T (*one)(const char*)) {
     return read_all(t, n, storage.data(), bytes, [one](const char* from) { return std::int32_t{one(from)}; });

@@ -53,7 +53,7 @@ struct StoredTensor {
 };
 
 /// Returns the values in row-major order. Throws Error `where: expected …, found …` if the view exceeds the storage,
-/// the type is not supported, or there are more than `most` elements.
-Numbers row_major(const StoredTensor&, std::string_view storage, std::int64_t most, const std::string& where);
+/// the type is not supported, or there are more than `max_count` elements.
+Numbers row_major(const StoredTensor&, std::string_view storage, std::int64_t max_count, const std::string& where);
 
 }  // namespace deplo::ir::torch::pt2
