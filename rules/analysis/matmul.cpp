@@ -163,11 +163,11 @@ std::optional<std::size_t> sharing_axis(const ir::Program& program, const Matmul
   return std::nullopt;
 }
 
-bool reads_in_place(const ir::Program& program, const Matmul& matmul, std::int64_t rows, std::int64_t most) {
+bool reads_in_place(const ir::Program& program, const Matmul& matmul, std::int64_t rows, std::int64_t row_limit) {
   constexpr std::int64_t page = 4096;  // bytes
   bool near = rows <= few_rows && !is_transposed(program, matmul);
   if (near && sharing_axis(program, matmul)) return true;
-  near &= rows <= most;
+  near &= rows <= row_limit;
   for_each_columns_load(program, matmul, [&](const ir::Load&, const ir::Buffer& buffer, const std::string&) {
     const std::size_t rank = buffer.strides.size();
     near &= rank < 2 || ir::is_float16(buffer.dtype) || buffer.strides[rank - 2] * ir::bytes(buffer.dtype) < page;

@@ -34,12 +34,12 @@ inline constexpr std::int64_t few_rows = 64;
 std::optional<std::size_t> sharing_axis(const ir::Program&, const Matmul&);
 /// Returns whether a CPU kernel reads the operand along n in place, without copying a panel of it. It does if the
 /// operand is not transposed, `rows` (of a block) is at most few_rows, and one of these holds:
-/// - `rows` is at most `most` (rows_in_place() of the target), and the panel's rows are less than a page apart
+/// - `rows` is at most `row_limit` (rows_in_place() of the target), and the panel's rows are less than a page apart
 ///   (docs/performance.md, "TinyLlama's matmuls").
-/// - `rows` is at most `most`, and the elements have 16 bits: a copy would be f32, as large as what it saves
+/// - `rows` is at most `row_limit`, and the elements have 16 bits: a copy would be f32, as large as what it saves
 ///   ("Matmuls of few rows and 16 bits").
 /// - The products of a batch share the panel: the first one loads it into the cache for the others ("A routed MLP").
-bool reads_in_place(const ir::Program&, const Matmul&, std::int64_t rows, std::int64_t most);
+bool reads_in_place(const ir::Program&, const Matmul&, std::int64_t rows, std::int64_t row_limit);
 /// If the rows of a convolution follow the lines of its images (a1 / 28 and a1 % 28), returns the number of pixels in a
 /// line (28). A thread needs no divisions if its rows lie within one line or are whole lines. Returns 0 if no index
 /// divides the rows.

@@ -18,10 +18,10 @@ namespace tp = ir::tile_program;
 const std::string matrix = "matrix";  // an option of product.by
 
 std::int64_t largest_tile(const tp::Entry& entry) {
-  std::int64_t most = 1;
+  std::int64_t max_size = 1;
   for (const tp::Value& value : entry.values)
-    if (value.type->is_tile()) most = std::max(most, tp::element_count(*value.type));
-  return most;
+    if (value.type->is_tile()) max_size = std::max(max_size, tp::element_count(*value.type));
+  return max_size;
 }
 
 std::string words(const std::vector<Value>& values) {
@@ -45,10 +45,10 @@ std::int64_t matrix_products(const tp::Entry& entry, std::int64_t threads, const
   return count;
 }
 
-/// The powers of two from `least` to `most` that divide `whole`, and `whole` itself. `first` comes before all others.
-std::vector<Value> divisors(std::int64_t whole, std::int64_t first, std::int64_t least, std::int64_t most) {
+/// The powers of two from `min` to `max` that divide `whole`, and `whole` itself. `first` comes before all others.
+std::vector<Value> divisors(std::int64_t whole, std::int64_t first, std::int64_t min, std::int64_t max) {
   std::vector<Value> options{first};
-  for (std::int64_t n = least; n <= std::min(whole, most); n *= 2)
+  for (std::int64_t n = min; n <= std::min(whole, max); n *= 2)
     if (whole % n == 0 && n != first) options.emplace_back(n);
   if (whole != first && std::ranges::find(options, Value(whole)) == options.end()) options.emplace_back(whole);
   return options;
@@ -64,9 +64,10 @@ std::vector<std::int64_t> block_threads(const tp::Entry& entry, const Target& ta
   for (std::int64_t t = target.cpu ? 1 : target.warp; t <= target.max_threads; t *= 2) threads.push_back(t);
   // Picks the fewest threads, from the usual number on, for which tensor cores compute as many products as possible.
   const auto products = [&](std::int64_t t) { return matrix_products(entry, t, target); };
-  std::int64_t most = 0;
-  for (const std::int64_t t : threads) most = std::max(most, products(t));
-  const auto pick = std::ranges::find_if(threads, [&](std::int64_t t) { return t >= best && products(t) == most; });
+  std::int64_t max_products = 0;
+  for (const std::int64_t t : threads) max_products = std::max(max_products, products(t));
+  const auto pick =
+      std::ranges::find_if(threads, [&](std::int64_t t) { return t >= best && products(t) == max_products; });
   const auto first = pick == threads.end() ? std::ranges::find(threads, best) : pick;
   std::rotate(threads.begin(), first, first + 1);
   return threads;

@@ -261,8 +261,9 @@ class Product {
           "addi", DType::i32,
           {sum, l_.compute("muli", DType::i32, {extended(a, 0, "signedness_lhs"), extended(b, 1, "signedness_rhs")})});
     if (op_.form->name != "mmaf_scaled") return l_.compute("fma", sum_, {as_sum(a, 0), as_sum(b, 1), sum});
-    const std::int64_t groups = l_.type(op_.operands[3]).shape.back(), each = sizes_.k / groups;
-    const Name sa = factor(3, row * groups + k / each), sb = factor(4, (batch * groups + k / each) * sizes_.n + column);
+    const std::int64_t groups = l_.type(op_.operands[3]).shape.back(), group_size = sizes_.k / groups;
+    const Name sa = factor(3, row * groups + k / group_size),
+               sb = factor(4, (batch * groups + k / group_size) * sizes_.n + column);
     const auto times = [&](const Name& x, const Name& y) { return l_.compute("mulf", sum_, {x, y}); };
     const Name scaled_a = times(as_sum(a, 0), as_sum(sa, 3)), scaled_b = times(as_sum(b, 1), as_sum(sb, 4));
     return l_.compute("addf", sum_, {sum, times(scaled_a, scaled_b)});

@@ -194,7 +194,7 @@ BankCost bank_cost(const WarpAccess& access, const ir::Stage& layout) {
     const int cost = wavefronts(words, width_in_words(layout, worst.lanes), moves);
     if (cost <= worst.wavefronts) continue;
     const int part = served_together(words, width_in_words(layout, worst.lanes), moves);
-    worst.wavefronts = cost, worst.least = (access.threads + part - 1) / part, worst.sample = s;
+    worst.wavefronts = cost, worst.min_wavefronts = (access.threads + part - 1) / part, worst.sample = s;
   }
   return worst;
 }
@@ -205,7 +205,7 @@ BufferCost buffer_cost(const std::vector<WarpAccess>& accesses, const ir::Stage&
     if (access.stage->buffer != layout.buffer) continue;
     const BankCost cost = bank_cost(access, layout);
     sum.wavefronts += cost.times * cost.wavefronts;
-    sum.conflicts |= cost.wavefronts > cost.least;
+    sum.conflicts |= cost.wavefronts > cost.min_wavefronts;
   }
   return sum;
 }

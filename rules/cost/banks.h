@@ -58,7 +58,7 @@ std::vector<WarpAccess> without_repeats(std::vector<WarpAccess>);
 /// The cost of the most expensive sample, or of the first one among equals.
 struct BankCost {
   int lanes = 1;  // elements that one access moves; for a run, as many as the layout allows
-  int wavefronts = 0, least = 0;
+  int wavefronts = 0, min_wavefronts = 0;
   std::size_t sample = 0;
   double times = 0;  // accesses of that width
 };

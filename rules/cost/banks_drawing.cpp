@@ -127,9 +127,9 @@ std::string access_line(const WarpAccess& access) {
   }
   const BankCost cost = bank_cost(access, *access.stage);
   if (cost.lanes > 1) what += fmt::format(" of {}", cost.lanes);
-  const bool best = cost.wavefronts <= cost.least;
+  const bool best = cost.wavefronts <= cost.min_wavefronts;
   std::string line = fmt::format("  {}: {} wavefront{}", what, cost.wavefronts, cost.wavefronts == 1 ? "" : "s");
-  line += best ? ", no conflict\n" : fmt::format(", least {}\n", cost.least);
+  line += best ? ", no conflict\n" : fmt::format(", least {}\n", cost.min_wavefronts);
   return best ? line : line + collisions(access, *access.stage, cost);
 }
 
@@ -142,9 +142,9 @@ std::string draw_banks(const ir::Program& tile, const Target& target) {
       fmt::format("{} on {}: {} bytes of shared memory\n", tile.name, target.name, shared_bytes(tile, target));
   if (target.unit_threads > 0) {
     const std::int64_t threads = ir::count_of(tile.body, ir::Bind::thread);
-    const Occupancy most = occupancy(threads, 1, shared_bytes(tile, target), target);  // ptxas decides about registers
+    const Occupancy limit = occupancy(threads, 1, shared_bytes(tile, target), target);  // ptxas decides about registers
     out += fmt::format("blocks of a multiprocessor by threads and shared memory: {}, {:.0f}% of its threads\n",
-                       most.blocks, 100 * most.fraction);
+                       limit.blocks, 100 * limit.fraction);
   }
   out += target.warp == 1 ? "no warps: banks are not counted\n"
                           : "0 to 9 and a to v number columns and threads; a dot is an unused bank\n";

@@ -33,15 +33,15 @@ void find_launch(const ir::Program& tile, const Target& target, Features& out) {
 }
 
 void find_conflicts(const ir::Program& tile, Features& out) {
-  double least = 0;
+  double min_wavefronts = 0;
   const double warps = std::ceil(out.threads / ir::gpu::warp) * out.blocks;
   for (const WarpAccess& access : warp_accesses(tile, Unrolled::as_marked)) {
     const BankCost cost = bank_cost(access, *access.stage);
     out.wavefronts += cost.wavefronts * cost.times * warps;
-    least += cost.least * cost.times * warps;
+    min_wavefronts += cost.min_wavefronts * cost.times * warps;
     out.joined_loads += (access.times - cost.times) * out.threads * out.blocks;
   }
-  out.conflicts = least > 0 ? out.wavefronts / least : 1;
+  out.conflicts = min_wavefronts > 0 ? out.wavefronts / min_wavefronts : 1;
 }
 
 // Counts the slabs that a body waits for: those that are filled in it, once per iteration. A pipeline's loop waits

@@ -120,19 +120,19 @@ class WorkCounter {
 }  // namespace
 
 ir::Work least_work(const ir::Program& loop, bool matrices) {
-  ir::Work least = WorkCounter(loop).result();
-  if (matrices && ir::mma::may_multiply(loop)) least.flops = 0;
-  return least;
+  ir::Work min_work = WorkCounter(loop).result();
+  if (matrices && ir::mma::may_multiply(loop)) min_work.flops = 0;
+  return min_work;
 }
 
 double cached_bytes(std::int64_t l2_bytes, std::int64_t batch) {
   return 2 * static_cast<double>(l2_bytes) / static_cast<double>(batch);
 }
 
-double least_us(const ir::Work& least, const Ceilings& ceilings, std::int64_t l2_bytes, std::int64_t batch) {
+double least_us(const ir::Work& min_work, const Ceilings& ceilings, std::int64_t l2_bytes, std::int64_t batch) {
   const auto us = [](double work, double rate) { return rate > 0 ? work / rate * 1e-3 : 0; };
-  return std::max(us(least.flops, ceilings.fp32_gflop_s),
-                  us(std::max(least.bytes - cached_bytes(l2_bytes, batch), 0.0), ceilings.gb_s()));
+  return std::max(us(min_work.flops, ceilings.fp32_gflop_s),
+                  us(std::max(min_work.bytes - cached_bytes(l2_bytes, batch), 0.0), ceilings.gb_s()));
 }
 
 }  // namespace deplo::rules

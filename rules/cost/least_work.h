@@ -22,6 +22,6 @@ double cached_bytes(std::int64_t l2_bytes, std::int64_t batch);
 
 /// Returns the minimum time in microseconds of one launch with such work, out of a batch of `batch` launches. An
 /// unknown ceiling bounds nothing.
-double least_us(const ir::Work& least, const Ceilings&, std::int64_t l2_bytes, std::int64_t batch);
+double least_us(const ir::Work& min_work, const Ceilings&, std::int64_t l2_bytes, std::int64_t batch);
 
 }  // namespace deplo::rules

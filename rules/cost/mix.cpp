@@ -60,10 +60,10 @@ class MixCounter {
   }
 
   Mix result() {
-    for (double* each : {&mix_.flops, &mix_.arithmetic, &mix_.special, &mix_.tensor_cycles, &mix_.loads, &mix_.stores,
-                         &mix_.shared_loads, &mix_.shared_stores, &mix_.atomics, &mix_.prefetches, &mix_.branches,
-                         &mix_.requested_bytes})
-      *each *= threads_ * blocks_;
+    for (double* amount : {&mix_.flops, &mix_.arithmetic, &mix_.special, &mix_.tensor_cycles, &mix_.loads, &mix_.stores,
+                           &mix_.shared_loads, &mix_.shared_stores, &mix_.atomics, &mix_.prefetches, &mix_.branches,
+                           &mix_.requested_bytes})
+      *amount *= threads_ * blocks_;
     mix_.registers = max_alive();
     return mix_;
   }
@@ -135,8 +135,8 @@ class MixCounter {
 
   void operation(ir::Op op, ir::Type type, double times) {
     if (op == ir::Op::copy) return;
-    const double each = target_.cpu ? vectors(type) : type.lanes;
-    (is_special(op) ? mix_.special : mix_.arithmetic) += each * times;
+    const double instructions = target_.cpu ? vectors(type) : type.lanes;
+    (is_special(op) ? mix_.special : mix_.arithmetic) += instructions * times;
     if (type.dtype == ir::DType::f32) mix_.flops += (op == ir::Op::fma ? 2 : 1) * type.lanes * times;
   }
 
@@ -286,9 +286,9 @@ class MixCounter {
       change[life.first] += life.width;
       change[life.last + 1] -= life.width;
     }
-    double alive = 0, most = 0;
-    for (const double each : change) most = std::max(most, alive += each);
-    return most;
+    double alive = 0, peak = 0;
+    for (const double difference : change) peak = std::max(peak, alive += difference);
+    return peak;
   }
 
   const ir::Program& kernel_;

@@ -68,8 +68,8 @@ std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + s
 
 std::int64_t thread_registers(std::int64_t threads, const Target& target, std::int64_t blocks) {
   if (target.unit_registers == 0) return ir::gpu::thread_registers;
-  const std::int64_t each = target.unit_registers / (blocks * round_up(threads, target.warp));
-  return std::min(ir::gpu::thread_registers, each / register_step * register_step);
+  const std::int64_t per_thread = target.unit_registers / (blocks * round_up(threads, target.warp));
+  return std::min(ir::gpu::thread_registers, per_thread / register_step * register_step);
 }
 
 std::int64_t register_tile_registers(std::int64_t fm, std::int64_t fn) { return fm * fn + fm + fn + other_registers; }
@@ -166,8 +166,9 @@ std::int64_t made_instructions(const ir::Loop& loop, const ir::Tile& tile) {
 std::int64_t trip_instructions(const ir::Loop& loop, const ir::Tile& tile) {
   const std::int64_t outputs = loop.atom.empty() ? thread_values(tile) : values_of(tile, sum_of(loop));
   if (const ir::mma::Atom* atom = ir::mma::find_atom(loop.atom); atom != nullptr && atom->of_warpgroup()) {
-    constexpr std::int64_t each = 16;  // instructions, including two descriptors, as ptxas generates them
-    return each * ceil_div(outputs * atom->warps * ir::gpu::warp, atom->m * atom->n) + made_instructions(loop, tile);
+    constexpr std::int64_t per_product = 16;  // instructions, including two descriptors, as ptxas generates them
+    return per_product * ceil_div(outputs * atom->warps * ir::gpu::warp, atom->m * atom->n) +
+           made_instructions(loop, tile);
   }
   if (!loop.atom.empty()) {
     // Each instruction computes four sums. Its operands take half a load for its rows and half a load for its columns.
@@ -251,17 +252,17 @@ std::vector<RegisterTile> register_tiles(std::int64_t bm, std::int64_t bn, const
     return t.fn > target.vector_lanes / 2 && t.fn % target.vector_lanes != 0;
   };
   if (!std::all_of(tiles.begin(), tiles.end(), scalar)) std::erase_if(tiles, scalar);
-  std::map<std::int64_t, double> least;  // key: number of outputs
+  std::map<std::int64_t, double> min_loads;  // key: number of outputs
   double best = loads_each(tiles.front());
   for (const RegisterTile& tile : tiles) {
     const double loads = loads_each(tile);
-    double& known = least.try_emplace(tile.fm * tile.fn, loads).first->second;
+    double& known = min_loads.try_emplace(tile.fm * tile.fn, loads).first->second;
     known = std::min(known, loads);
     best = std::min(best, loads);
   }
   std::erase_if(tiles, [&](const RegisterTile& tile) {
     const double loads = loads_each(tile);
-    return loads >= 1.5 * least.at(tile.fm * tile.fn) || loads > 3 * best;
+    return loads >= 1.5 * min_loads.at(tile.fm * tile.fn) || loads > 3 * best;
   });
   return tiles;
 }
@@ -405,8 +406,8 @@ namespace {
 
 // A vector's bytes hold twice as many 16-bit elements, but OpenCL has no vectors of more than 16 elements.
 int widest_copy(ir::DType dtype, const Target& target) {
-  constexpr std::int64_t most = 16;
-  return static_cast<int>(ir::is_float16(dtype) ? std::min(2 * target.vector_lanes, most) : target.vector_lanes);
+  constexpr std::int64_t max_lanes = 16;
+  return static_cast<int>(ir::is_float16(dtype) ? std::min(2 * target.vector_lanes, max_lanes) : target.vector_lanes);
 }
 
 }  // namespace

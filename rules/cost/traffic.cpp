@@ -250,8 +250,8 @@ struct Traffic::Nest {
       for (std::size_t d = 0; d < index.size(); ++d) {
         if (const std::optional<double> gathered = gathered_width(index[d], scope)) {
           const auto line = static_cast<double>(std::max<std::int64_t>(line_bytes / memory.element, 1));
-          const double each = memory.strides[d] == 1 ? line : more.empty() ? 1 : static_cast<double>(more[d] + 1);
-          widths.push_back(std::min(*gathered * each, static_cast<double>(memory.shape[d])));
+          const double extent = memory.strides[d] == 1 ? line : more.empty() ? 1 : static_cast<double>(more[d] + 1);
+          widths.push_back(std::min(*gathered * extent, static_cast<double>(memory.shape[d])));
           continue;
         }
         auto range = ir::bounds(index[d], scope);
@@ -291,8 +291,8 @@ struct Traffic::Nest {
     for (const Boxes& boxes : accesses) {
       std::size_t inner = 0;
       for (std::size_t n = boxes.node; n != none; n = nodes[n].parent) {
-        double& most = largest[{n, boxes.buffer}];
-        most = std::max(most, boxes.bytes[inner++]);
+        double& box_bytes = largest[{n, boxes.buffer}];
+        box_bytes = std::max(box_bytes, boxes.bytes[inner++]);
       }
     }
     for (const auto& [key, bytes] : largest) nodes[key.first].turn_bytes += bytes;

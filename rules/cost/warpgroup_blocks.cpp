@@ -41,10 +41,10 @@ double warpgroup_cycles(const WarpgroupBlock& block, std::int64_t grid, std::int
   constexpr double meeting = 2000, exchange = 0.11;
   const double chunks = static_cast<double>(ceil_div(k, chunk)) / static_cast<double>(block.cluster);
   // Number of waves. With more, blocks end at different times, so the number is not rounded up.
-  constexpr double many = 8;
+  constexpr double many_waves = 8;
   const double waves = static_cast<double>(grid * block.cluster) / static_cast<double>(target.units);
   const auto sums = static_cast<double>(block.rows * block.columns * block.cluster);
-  return (waves < many ? std::ceil(waves) : waves) * (chunks * slab_cycles(block) + ends) +
+  return (waves < many_waves ? std::ceil(waves) : waves) * (chunks * slab_cycles(block) + ends) +
          (block.cluster == 1 ? 0 : meeting + exchange * sums);
 }
 

@@ -171,10 +171,10 @@ bool fits(Reads reads, const std::vector<Read>& more, const Expr& outer) {
 
 }  // namespace
 
-int terms(const Expr& e, int most) {
+int terms(const Expr& e, int limit) {
   if (e.kind() != Expr::Kind::binary) return 1;
-  const int left = terms(e.lhs(), most);
-  return left > most ? left : 1 + left + terms(e.rhs(), most - left);
+  const int left = terms(e.lhs(), limit);
+  return left > limit ? left : 1 + left + terms(e.rhs(), limit - left);
 }
 
 std::vector<Read> read_through(const tensor::Graph& graph, const tensor::Node& node) {

@@ -27,8 +27,8 @@ std::vector<Read> read_through(const ir::tensor::Graph& graph, const ir::tensor:
 bool gathers(const ir::tensor::IndexMap&);
 /// Substitutes `coordinates` into an expression of coordinates. `ranges`: the ranges of the variables in `coordinates`.
 ir::Expr at(const ir::Expr&, const Coordinates& coordinates, const ir::Ranges& ranges);
-/// Returns the number of variables, constants and operations in the expression. If the number exceeds `most`, the
-/// result is some number above `most`.
-int terms(const ir::Expr&, int most);
+/// Returns the number of variables, constants and operations in the expression. If the number exceeds `limit`, the
+/// result is some number above `limit`.
+int terms(const ir::Expr&, int limit);
 
 }  // namespace deplo::rules

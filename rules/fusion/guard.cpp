@@ -76,15 +76,15 @@ bool unpacks(const Fusion& fusion, const LoopOp& producer, const LoopOp& consume
   if (producer.cost.reductions > 0 || written < least_unpacking * (producer.cost.bytes - written)) return false;
   const Values& values = fusion.values;
   const ir::Shape& shape = fusion.shape(consumer);
-  std::int64_t most = 0;  // how often an element is computed
+  std::int64_t max_times = 0;  // how often an element is computed
   for (const ValueId id : reachable(values, consumer.root)) {
     if (values[id].kind != Value::Kind::load || values[id].tensor != producer.output) continue;
     std::int64_t times = 1;
     for (std::size_t d = 0; d < shape.size(); ++d)
       if ((values.live(id).free >> d & 1) == 0) times *= shape[d];
-    most = std::max(most, times);
+    max_times = std::max(max_times, times);
   }
-  return most > 0 && most <= max_rows_unpacked;
+  return max_times > 0 && max_times <= max_rows_unpacked;
 }
 
 double growth(const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer) {

@@ -102,14 +102,14 @@ class SumParts {
     const ir::Shape& shape = node(n.args[0]).type.shape;
     const std::int64_t extent = shape[static_cast<std::size_t>(reduction->axis)];
     const std::int64_t rows = std::max<std::int64_t>(ir::element_count(n.type.shape), 1);
-    const std::int64_t most = std::min(blocks_wanted(target_) / rows, extent / least_part(target_));
-    if (most < fewest_parts(target_) || shape.size() >= max_rank ||
+    const std::int64_t max_parts = std::min(blocks_wanted(target_) / rows, extent / least_part(target_));
+    if (max_parts < fewest_parts(target_) || shape.size() >= max_rank ||
         (rows > 1 && (is_contraction(n) || is_swept(n.name, rows))))
       return 1;
     // Takes a divisor of the extent near the wanted number. Divisors whose parts consist of whole vectors are
     // preferred.
     std::int64_t parts = 1;
-    for (const std::int64_t d : divisors(extent, (most + 1) / 2, most))
+    for (const std::int64_t d : divisors(extent, (max_parts + 1) / 2, max_parts))
       if (parts == 1 || extent / d % target_.vector_lanes == 0) parts = d;
     return parts == 1 ? 1 : decide("sum_parts", n.name, parts);
   }
@@ -126,15 +126,16 @@ class SumParts {
     const std::int64_t extent = shape.back(), lines = std::max<std::int64_t>(ir::element_count(shape) / extent, 1);
     const ir::Op op = scan.as<ir::tensor::Scan>()->op;
     const bool rounds = ir::is_float(scan.type.dtype) && (op == ir::Op::add || op == ir::Op::multiply);
-    const std::int64_t least = rounds ? ceil_div(extent, ir::longest_chain) : 1;
-    const std::int64_t wanted = std::max(least, std::min(lines_wanted(target_) / lines, extent / least_line(target_)));
+    const std::int64_t min_parts = rounds ? ceil_div(extent, ir::longest_chain) : 1;
+    const std::int64_t wanted =
+        std::max(min_parts, std::min(lines_wanted(target_) / lines, extent / least_line(target_)));
     if (wanted < 2 || shape.size() >= max_rank) return 1;
     std::int64_t parts = ceil_div(extent, ceil_div(extent, wanted));
     const std::vector<std::int64_t> whole =
-        divisors(extent, std::max({least, std::int64_t{2}, (wanted + 1) / 2}), 2 * wanted);
+        divisors(extent, std::max({min_parts, std::int64_t{2}, (wanted + 1) / 2}), 2 * wanted);
     const auto far = [&](std::int64_t count) { return std::abs(count - wanted); };
     if (!whole.empty()) parts = std::ranges::min(whole, {}, far);
-    return least > 1 ? parts : decide("scan_parts", scan.name, parts);
+    return min_parts > 1 ? parts : decide("scan_parts", scan.name, parts);
   }
 
   /// The lines of a scan as parts of `size` elements, with one more dimension. The end of the last part may be padded.

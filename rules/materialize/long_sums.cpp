@@ -109,7 +109,7 @@ class LongSums {
 
  private:
   struct Trips {
-    std::int64_t least, most;  // fewest and most trips of a thread: threads may start at different positions
+    std::int64_t min, max;  // fewest and most trips of a thread: threads may start at different positions
   };
 
   Trips trips(const ir::Loop& loop) const {
@@ -129,7 +129,7 @@ class LongSums {
       if (const auto* mma = stmt.as<ir::Mma>(); mma != nullptr && std::ranges::count(mma->sums, accumulator) > 0)
         count += ir::mma::find_atom(mma->atom)->k;
       if (const auto* loop = stmt.as<ir::Loop>())
-        count += trips(*loop).most * terms(loop->body, accumulator);
+        count += trips(*loop).max * terms(loop->body, accumulator);
       else if (const ir::Body* inner = ir::inner_body(stmt))
         count += terms(*inner, accumulator);
     }
@@ -141,13 +141,13 @@ class LongSums {
     return sums.of_products ? product_sum : plain_sum;
   }
 
-  // Returns the number of trips in a group: at least `least`, at most twice as many. Prefers a divisor of all trips,
+  // Returns the number of trips in a group: at least `min`, at most twice as many. Prefers a divisor of all trips,
   // and a multiple of 8, so that loops that are unrolled by 8 have no tail iterations.
-  static std::int64_t group_trips(std::int64_t trips, std::int64_t least) {
+  static std::int64_t group_trips(std::int64_t trips, std::int64_t min) {
     for (const std::int64_t unit : {8, 1})
-      for (std::int64_t group = least; group <= 2 * least; ++group)
+      for (std::int64_t group = min; group <= 2 * min; ++group)
         if (group % unit == 0 && trips % group == 0) return group;
-    return least;
+    return min;
   }
 
   void split(ir::Loop loop, ir::Body& to) {
@@ -156,22 +156,22 @@ class LongSums {
       to.emplace_back(std::move(loop));
       return;
     }
-    std::int64_t each = 0;
-    for (const std::string& name : sums.accumulators) each = std::max(each, terms(loop.body, name));
-    split(std::move(loop), sums, each, chain_length(sums), to);
+    std::int64_t trip_terms = 0;
+    for (const std::string& name : sums.accumulators) trip_terms = std::max(trip_terms, terms(loop.body, name));
+    split(std::move(loop), sums, trip_terms, chain_length(sums), to);
   }
 
-  // `each`: the number of terms that a trip adds to an accumulator.
-  void split(ir::Loop loop, const Sums& sums, std::int64_t each, const ChainLength& chain, ir::Body& to) {
+  // `trip_terms`: the number of terms that a trip adds to an accumulator.
+  void split(ir::Loop loop, const Sums& sums, std::int64_t trip_terms, const ChainLength& chain, ir::Body& to) {
     const Trips trips = this->trips(loop);
-    const std::int64_t group = group_trips(trips.least, std::max<std::int64_t>(1, chain.group / each));
+    const std::int64_t group = group_trips(trips.min, std::max<std::int64_t>(1, chain.group / trip_terms));
     const bool own_ends = loop.end && (!loop.start.is_constant(0) || loop.step != 1);
-    if (each * trips.most <= chain.longest || trips.least < 2 * group || own_ends) {
+    if (trip_terms * trips.max <= chain.longest || trips.min < 2 * group || own_ends) {
       to.emplace_back(std::move(loop));
       return;
     }
 
-    const std::int64_t groups = trips.least / group, rest = trips.most - groups * group;
+    const std::int64_t groups = trips.min / group, rest = trips.max - groups * group;
     ir::Body tail;
     if (rest > 0) add_partial(sums, renamed_copy(remaining(loop, groups * group)), tail);
 
@@ -201,7 +201,7 @@ class LongSums {
   // Returns the trips after the first `gone`. Their number may differ between threads.
   ir::Loop remaining(ir::Loop loop, std::int64_t gone) {
     const Trips trips = this->trips(loop);
-    if (trips.least == trips.most) return part_of(std::move(loop), gone, trips.most - gone);
+    if (trips.min == trips.max) return part_of(std::move(loop), gone, trips.max - gone);
     loop.start = ir::simplify(loop.start + gone * loop.step, scope_);
     return loop;
   }

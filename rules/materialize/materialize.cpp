@@ -127,14 +127,16 @@ std::int64_t held_registers(const ir::Tile& tile, const ir::Body& block) {
 // Threads that only copy need few registers. They leave the rest to warpgroups, if sums and operands need more
 // registers per thread than the launch provides.
 void deal_registers(const KernelBuilder& kernel, const ir::Tile& tile, const ir::Body& block, ir::Produce& produce) {
-  constexpr std::int64_t fewest = 24, most = 240, step = 8;  // PTX ISA, "setmaxnreg"; 240 as in CUTLASS
+  constexpr std::int64_t min_registers = 24, max_registers = 240, step = 8;  // PTX ISA, "setmaxnreg"; 240 as in CUTLASS
   if (!kernel.target.wgmma || produce.threads % ir::mma::warpgroup != 0) return;
   const std::int64_t threads = kernel.threads + produce.threads,
-                     each = thread_registers(threads, kernel.target, std::max<std::int64_t>(tile.resident, 1)),
-                     others = (each * threads - fewest * produce.threads) / kernel.threads / step * step;
-  if (held_registers(tile, block) + other_registers_of_warpgroups <= each || std::min(others, most) <= each) return;
-  produce.own = fewest;
-  produce.others = std::min(others, most);
+                     per_thread = thread_registers(threads, kernel.target, std::max<std::int64_t>(tile.resident, 1)),
+                     others = (per_thread * threads - min_registers * produce.threads) / kernel.threads / step * step;
+  if (held_registers(tile, block) + other_registers_of_warpgroups <= per_thread ||
+      std::min(others, max_registers) <= per_thread)
+    return;
+  produce.own = min_registers;
+  produce.others = std::min(others, max_registers);
 }
 
 // Lowers two iterations at once: a dot product of pairs for each vector of sums.

@@ -55,8 +55,8 @@ class ReadFences {
   }
   // Returns whether one thread arrives for its warp. Producers wait for the arrival before they fill a slot.
   static bool is_arrival(const ir::Stmt& stmt) {
-    const auto* some = stmt.as<ir::If>();
-    return some != nullptr && some->then.size() == 1 && some->then.front().as<ir::MbarrierArrive>() != nullptr;
+    const auto* branch = stmt.as<ir::If>();
+    return branch != nullptr && branch->then.size() == 1 && branch->then.front().as<ir::MbarrierArrive>() != nullptr;
   }
 
   std::set<std::string, std::less<>> filled_;  // buffers that TMA fills

@@ -136,11 +136,11 @@ void StageLowering::wait_until_full(const ir::AsyncWait& wait, ir::Body& to) con
 void StageLowering::release(const ir::Expr& slot, const ir::Expr& when, ir::Body& to) const {
   const ir::Expr lane = ir::simplify(kernel_.thread_id() % kernel_.target.warp, kernel_.scope);
   const ir::Expr first = sharers_ > 1 ? ir::less(lane, sharers_) : ir::equal(lane, 0);
-  ir::If some = {when.is_constant(1) ? first : ir::Expr(ir::ExprOp::land, when, first), {}};
+  ir::If branch = {when.is_constant(1) ? first : ir::Expr(ir::ExprOp::land, when, first), {}};
   ir::MbarrierArrive arrive = {empty_, ir::simplify(replication_.at(slot), kernel_.scope)};
   if (sharers_ > 1) arrive.block = lane;
-  some.then.emplace_back(std::move(arrive));
-  to.emplace_back(std::move(some));
+  branch.then.emplace_back(std::move(arrive));
+  to.emplace_back(std::move(branch));
 }
 
 // A block must not end before the other blocks' arrivals at its barriers, which may still be in flight after those

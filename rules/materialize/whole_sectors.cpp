@@ -68,8 +68,8 @@ class SectorStores {
     } else if (auto* loop = stmt.as<ir::Loop>()) {
       scope_.emplace_back(loop->axis.name, ir::range_of(*loop));
       if (is_uniform(loop->start) && (!loop->end || is_uniform(*loop->end))) rewrite(loop->body);
-    } else if (auto* some = stmt.as<ir::If>()) {
-      if (is_uniform(some->condition)) rewrite(some->then);
+    } else if (auto* branch = stmt.as<ir::If>()) {
+      if (is_uniform(branch->condition)) rewrite(branch->then);
     }
     scope_.resize(outside);
   }

@@ -32,10 +32,10 @@ ValueId assuming(Elements& elements, ValueId root, const std::vector<ir::Expr>& 
   const std::function<ir::Expr(const ir::Expr&)> without_ends = [&](const ir::Expr& e) -> ir::Expr {
     if (e.kind() != ir::Expr::Kind::binary) return e;
     const ir::Expr a = without_ends(e.lhs()), b = without_ends(e.rhs());
-    const bool least = e.op() == ir::ExprOp::min;
-    if (least || e.op() == ir::ExprOp::max) {
-      if (holds(ir::less(a, b + 1))) return least ? a : b;
-      if (holds(ir::less(b, a + 1))) return least ? b : a;
+    const bool is_minimum = e.op() == ir::ExprOp::min;
+    if (is_minimum || e.op() == ir::ExprOp::max) {
+      if (holds(ir::less(a, b + 1))) return is_minimum ? a : b;
+      if (holds(ir::less(b, a + 1))) return is_minimum ? b : a;
     }
     return {e.op(), a, b};
   };

@@ -103,10 +103,10 @@ Element from_integer(Evaluator& in, const tp::Operation& op, std::size_t, const 
 /// The exponent becomes an f32, which represents every integer up to 2^24 exactly.
 Element integer_power(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   const Element exponent = in.at(op.operands[1], index);
-  constexpr std::int64_t most = std::int64_t{1} << 24;
+  constexpr std::int64_t max_exponent = std::int64_t{1} << 24;
   const auto range = exponent.value != ValueId::none ? std::nullopt : in.elements.bounds(exponent.index);
-  if (!range || range->low < -most || range->high > most)
-    in.refuse(op, fmt::format("expected an exponent known to be within {}, found another", most));
+  if (!range || range->low < -max_exponent || range->high > max_exponent)
+    in.refuse(op, fmt::format("expected an exponent known to be within {}, found another", max_exponent));
   const ValueId n = in.elements.index(exponent.index, ir::DType::f32);
   const ValueId power = in.elements.assign(ir::Op::power, {in.value(op.operands[0], index), n});
   return {0, rounded(in, op, power, in.type(op.results[0]).element)};

@@ -119,8 +119,8 @@ class Proof {
  private:
   using Choice = std::pair<Sum, Sum>;  // at least one of the two is at least 0
 
-  void at_least(Sum sum, std::int64_t least) {
-    sum.constant -= least;
+  void at_least(Sum sum, std::int64_t bound) {
+    sum.constant -= bound;
     if (!inequalities_.add(std::move(sum))) impossible_ = true;
   }
 

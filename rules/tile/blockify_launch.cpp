@@ -34,11 +34,11 @@ double waste(std::int64_t size, std::int64_t extent) {
   return static_cast<double>(ceil_div(extent, size) * size) / static_cast<double>(extent) - 1;
 }
 
-// Limits the sides of a block tile along one axis to `least`, the multiples of `least` that divide the extent, and the
+// Limits the sides of a block tile along one axis to `min`, the multiples of `min` that divide the extent, and the
 // multiples of `unit`, up to `high`. Sides that cut the extent into a few even blocks are rounded up to one of
 // `multiples`.
 struct Sides {
-  std::int64_t least, unit, high;
+  std::int64_t min, unit, high;
   std::span<const std::int64_t> multiples;
   std::int64_t line = 0;  // places in a line of rows (line_of_rows): some multiples of it are sides, too
 };
@@ -51,8 +51,8 @@ std::vector<std::int64_t> tile_sizes(std::int64_t extent, const Sides& sides) {
   const std::int64_t high = sides.high;
   std::vector<std::int64_t> sizes;
   const auto add = [&](std::int64_t size) {
-    const std::int64_t unit = extent % size == 0 ? sides.least : sides.unit;
-    const bool even = size == extent || size == sides.least || (size % unit == 0 && waste(size, extent) < 1.0 / 3);
+    const std::int64_t unit = extent % size == 0 ? sides.min : sides.unit;
+    const bool even = size == extent || size == sides.min || (size % unit == 0 && waste(size, extent) < 1.0 / 3);
     if (size <= std::min(extent, high) && even) sizes.push_back(size);
   };
   for (const std::int64_t odd : {1, 3, 5, 7, 13})
@@ -137,25 +137,26 @@ std::int64_t cpu_block_columns(std::int64_t bm, const ir::Program& program, cons
                                const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const std::int64_t m = tile.axes[matmul.m].extent, n = tile.axes[matmul.n].extent;
-  const bool in_place = reads_in_place(program, matmul, bm, rows_in_place(target)), few = has_few_registers(target);
+  const bool in_place = reads_in_place(program, matmul, bm, rows_in_place(target)),
+             few_registers = has_few_registers(target);
   // A panel that a batch shares stays in the cache from block to block. It is as wide as all registers of one thread
   // allow.
   if (in_place && sharing_axis(program, matmul))
     return target.vector_lanes * std::max<std::int64_t>(1, register_budget(target) / std::min(bm, cpu_rows(target)));
   // The copy of a transposed panel is fastest if one thread's columns are the whole panel.
-  if (few && is_transposed(program, matmul))
+  if (few_registers && is_transposed(program, matmul))
     return is_copied_in_blocks(program, matmul) ? 2 * target.vector_lanes : cpu_columns(target);
   const std::int64_t row_threads = std::max<std::int64_t>(1, bm / cpu_rows(target));
   const std::int64_t columns = in_place ? 2 * target.vector_lanes : cpu_columns(target);
   const std::int64_t by_threads = columns * std::clamp<std::int64_t>(target.max_threads / row_threads, 1, 8);
-  const std::int64_t panel = in_place ? target.shared_bytes / 8
-                             : few    ? target.shared_bytes / 16 * 3
-                                      : target.shared_bytes / 2;
+  const std::int64_t panel = in_place        ? target.shared_bytes / 8
+                             : few_registers ? target.shared_bytes / 16 * 3
+                                             : target.shared_bytes / 2;
   const std::int64_t element = in_place ? columns_bytes(program, matmul) : 4;
   const std::int64_t by_cache = panel / (element * matmul.reduce->axis.extent);
   const std::int64_t by_cores = n * ceil_div(m, bm) / target.units;
   const std::int64_t wanted = std::clamp(std::min(by_cache, by_cores), std::min(columns, by_threads), by_threads);
-  return few ? std::max<std::int64_t>(1, wanted / columns) * columns : wanted;
+  return few_registers ? std::max<std::int64_t>(1, wanted / columns) * columns : wanted;
 }
 std::int64_t wanted_columns(std::int64_t bm, const ir::Program& program, const Matmul& matmul, const Target& target) {
   if (target.cpu) return cpu_block_columns(bm, program, matmul, target);
@@ -180,12 +181,12 @@ double narrow(std::int64_t bn, std::int64_t bm, const ir::Program& program, cons
 // Returns the fraction of a CPU's time that its cores wait for the last blocks, or 0 if it is small. For example, three
 // blocks take two cores as long as four. `others`: number of blocks along the other axes.
 double idle(std::int64_t size, std::int64_t extent, std::int64_t others, const Target& target) {
-  constexpr double least = 0.25;  // a smaller fraction is less than what an unusual panel width loses
+  constexpr double min_part = 0.25;  // a smaller fraction is less than what an unusual panel width loses
   if (!target.cpu) return 0;
   const std::int64_t blocks = others * ceil_div(extent, size);
   const double part =
       static_cast<double>(ceil_div(blocks, target.units) * target.units) / static_cast<double>(blocks) - 1;
-  return part < least ? 0 : part;
+  return part < min_part ? 0 : part;
 }
 
 double distance(std::int64_t size, std::int64_t wanted, std::int64_t extent) {
@@ -286,11 +287,12 @@ Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Ta
     // On GPUs, a block's rows may lie in any lines if a slab of them can be copied. Otherwise, sizes within a line or
     // of whole lines come first. On CPUs, parts of a line shorter than half of a thread's rows, such as 2 of 514, cost
     // more than divisions, because each block copies its columns.
-    const std::int64_t line = line_of_rows(program, matmul), least = std::min(m, target.cpu ? cpu_rows(target) / 2 : 1);
+    const std::int64_t line = line_of_rows(program, matmul),
+                       min_rows = std::min(m, target.cpu ? cpu_rows(target) / 2 : 1);
     if (target.cpu || !walks_evenly(program, matmul))
       std::stable_partition(rows.begin(), rows.end(), [&](const Value& size) {
         const std::int64_t number = std::get<std::int64_t>(size);
-        return are_in_lines(number, line) && number >= least;
+        return are_in_lines(number, line) && number >= min_rows;
       });
     return Fork{"bm", std::move(rows)};
   }
@@ -433,7 +435,7 @@ std::vector<Value> thread_options(const ir::Tile& tile, bool is_transposed, cons
 // Returns the bytes per element of the rows that sums read. Elements that many iterations share are ignored, such as
 // the scales of groups.
 std::int64_t bytes_of_rows(const ir::Program& program) {
-  constexpr std::int64_t many = 16;
+  constexpr std::int64_t min_turns = 16;
   const ir::Tile& tile = tile_of(program);
   std::set<std::string> sums;
   ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
@@ -444,7 +446,7 @@ std::int64_t bytes_of_rows(const ir::Program& program) {
     const auto* load = stmt.as<ir::Load>();
     const ir::Buffer* buffer = load == nullptr ? nullptr : program.find(load->buffer);
     if (buffer == nullptr || !depends(stmt, {tile.axes.back().name})) return;
-    const auto is_shared = [&](const std::string& axis) { return turns_of_element(*load, axis) >= many; };
+    const auto is_shared = [&](const std::string& axis) { return turns_of_element(*load, axis) >= min_turns; };
     if (std::ranges::none_of(sums, is_shared)) bytes = std::max(bytes, ir::bytes(buffer->dtype));
   });
   return bytes;
@@ -499,11 +501,11 @@ std::vector<Value> element_options(const ir::Program& program, std::int64_t high
   const std::int64_t count = output_count(tile);
   const bool apart = scans && !writes_neighbours(program);
   const bool places = has_channels(tile) && window_axis(program, target);
-  const std::int64_t least = apart ? 1 : target.vector_lanes;
+  const std::int64_t min_elements = apart ? 1 : target.vector_lanes;
   std::int64_t wanted = apart                      ? scanned_lines
                         : searches(tile) || places ? target.vector_lanes
                                                    : std::min(512 / bytes_of_rows(program), max_summed);
-  while (wanted > least && wanted * target.units > count) wanted /= 2;
+  while (wanted > min_elements && wanted * target.units > count) wanted /= 2;
   return options({wanted, 128, 64, 256, 32, 16, 8, 4, 2, 1}, 1, high);
 }
 

@@ -61,11 +61,12 @@ bool is_near(std::int64_t size, std::int64_t wanted) { return 2 * size <= 3 * wa
 // 112. Divisors that need narrower accesses are added only if there are few others.
 void add_divisors(std::vector<Value>& options, const std::vector<std::int64_t>& chunks, std::size_t guarded) {
   // Maximum number of options, including the guarded ones. More would add little choice.
-  constexpr std::size_t most = 12;
+  constexpr std::size_t max_options = 12;
   for (const std::int64_t wide : {4, 2, 1}) {
     if (wide < 4 && options.size() >= gpu_chunks.size()) return;
     for (const std::int64_t size : chunks)
-      if (size >= 8 && size <= 128 && size < chunks.back() && size % wide == 0 && options.size() + guarded < most)
+      if (size >= 8 && size <= 128 && size < chunks.back() && size % wide == 0 &&
+          options.size() + guarded < max_options)
         add_option(options, size);
   }
 }
@@ -93,10 +94,10 @@ std::span<const std::int64_t> cpu_sizes(const ir::Program& program, const Matmul
 // Returns whether one chunk is best on a CPU.
 bool is_one_chunk(const ir::Program& program, const Matmul& matmul, const Target& target) {
   const std::int64_t rows = tile_of(program).axes[matmul.m].extent, k = matmul.reduce->axis.extent;
-  const bool transposed = is_transposed(program, matmul), few = has_few_registers(target);
-  const bool reused = rows > (few ? some_rows : few_rows) || transposed || sharing_axis(program, matmul);
-  const bool is_short = k <= short_sum || (few && 2 * k <= 3 * cpu_sizes(program, matmul, target).front());
-  const std::int64_t columns = transposed && !few ? copied_columns : cpu_columns(target);
+  const bool transposed = is_transposed(program, matmul), few_registers = has_few_registers(target);
+  const bool reused = rows > (few_registers ? some_rows : few_rows) || transposed || sharing_axis(program, matmul);
+  const bool is_short = k <= short_sum || (few_registers && 2 * k <= 3 * cpu_sizes(program, matmul, target).front());
+  const std::int64_t columns = transposed && !few_registers ? copied_columns : cpu_columns(target);
   return (reused || is_short) && k * 4 * columns <= target.shared_bytes / 4 * 3;
 }
 

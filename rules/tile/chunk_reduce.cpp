@@ -76,7 +76,7 @@ Sweeps find_sweeps(const ir::Program& program) {
 // so that three chunks can be in flight while one is read. Chunks that every thread reads in whole accesses of 16 bytes
 // come first, and among these powers of two.
 std::vector<Value> chunk_sizes(const Sweeps& sweeps, const Target& target) {
-  constexpr std::size_t most = 8;
+  constexpr std::size_t max_options = 8;
   constexpr std::int64_t low = 8;  // with shorter chunks, the barrier of a chunk costs more than the chunk
   const std::int64_t high = target.shared_bytes / 4 / sweeps.bytes;
   std::vector<std::int64_t> sizes =
@@ -86,7 +86,7 @@ std::vector<Value> chunk_sizes(const Sweeps& sweeps, const Target& target) {
     return 2 * uneven + (std::has_single_bit(static_cast<std::uint64_t>(size)) ? 0 : 1);
   };
   std::stable_sort(sizes.begin(), sizes.end(), [&](std::int64_t a, std::int64_t b) { return rank(a) < rank(b); });
-  if (sizes.size() > most) sizes.resize(most);
+  if (sizes.size() > max_options) sizes.resize(max_options);
   return {sizes.begin(), sizes.end()};
 }
 

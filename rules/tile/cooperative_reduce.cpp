@@ -129,8 +129,8 @@ std::vector<Value> row_options(const ir::Tile& tile, std::int64_t threads, std::
 std::vector<Value> column_thread_options(const ir::Tile& tile, std::int64_t sweep, const Target& target) {
   constexpr std::int64_t warps_of_unit = 16;  // a quarter of the warps that a unit holds; not measured
   constexpr std::int64_t turns = 16;          // iterations of a thread, as many as mark_unroll unrolls
-  const auto least = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(sweep)));
-  std::int64_t wanted = !target.cpu && longest_sum(tile) < target.warp ? 1 : std::min<std::int64_t>(8, least);
+  const auto limit = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(sweep)));
+  std::int64_t wanted = !target.cpu && longest_sum(tile) < target.warp ? 1 : std::min<std::int64_t>(8, limit);
   const std::int64_t blocks = target.cpu ? 1 : ceil_div(output_count(tile), target.warp);
   while (!target.cpu && wanted >= 8 && wanted < 32 && 2 * wanted * turns <= sweep &&
          blocks * wanted < target.units * warps_of_unit)

@@ -42,12 +42,12 @@ bool has_units_alone(const ir::Tile& tile, const ir::Loop& loop, const Target& t
 // Copies that wait in registers gain little from more slots.
 std::vector<Value> depths(const ir::Tile& tile, const ir::Loop& loop, std::int64_t slot, std::int64_t room,
                           const Target& target) {
-  const std::int64_t most = std::min(loop.axis.extent, 1 + room / slot);
-  if (target.wgmma && has_units_alone(tile, loop, target)) return options({8, 6, 4, 5, 3, 2, 1}, 1, most);
+  const std::int64_t max_slots = std::min(loop.axis.extent, 1 + room / slot);
+  if (target.wgmma && has_units_alone(tile, loop, target)) return options({8, 6, 4, 5, 3, 2, 1}, 1, max_slots);
   // Matrix instructions finish with a slab before the next one has arrived.
-  if (target.wgmma && has_products(loop.body)) return options({4, 3, 2, 1, 5, 6, 8}, 1, most);
-  if (target.async_copy && has_products(loop.body)) return options({3, 4, 2, 1, 5, 6}, 1, most);
-  return target.async_copy ? options({2, 1, 3, 4}, 1, most) : options({1, 2, 3, 4}, 1, most);
+  if (target.wgmma && has_products(loop.body)) return options({4, 3, 2, 1, 5, 6, 8}, 1, max_slots);
+  if (target.async_copy && has_products(loop.body)) return options({3, 4, 2, 1, 5, 6}, 1, max_slots);
+  return target.async_copy ? options({2, 1, 3, 4}, 1, max_slots) : options({1, 2, 3, 4}, 1, max_slots);
 }
 
 Verdict decide_double_buffer(const ir::Program& program, const Target& target, const Pins& pins) {

@@ -18,13 +18,13 @@ constexpr std::int64_t few_values = 16;  // values of a thread; with fewer, the 
 // hardly has an effect. If several numbers have the same limit, only the largest is on offer.
 std::vector<Value> blocks(const ir::Program& program, const Target& target) {
   const ir::Tile& tile = tile_of(program);
-  const std::int64_t threads = launched_threads(tile), least = least_registers(thread_values(tile)),
+  const std::int64_t threads = launched_threads(tile), need = least_registers(thread_values(tile)),
                      fit = occupancy(threads, 1, shared_bytes(program, target), target).blocks;
   std::vector<Value> result = {Value{std::int64_t{0}}};
   for (std::int64_t count = 1; count <= fit; ++count) {
     const std::int64_t limit = thread_registers(threads, target, count);
     const bool last = count == fit || thread_registers(threads, target, count + 1) < limit;
-    if (last && limit >= least && limit <= 2 * least) add_option(result, count);
+    if (last && limit >= need && limit <= 2 * need) add_option(result, count);
   }
   return result;
 }

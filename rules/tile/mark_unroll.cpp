@@ -100,8 +100,8 @@ std::vector<Value> factors(const Loops& loops, const ir::Program& program, const
     return {Value{std::int64_t{0}}};
   std::vector<Value> result;
   const std::int64_t trip = trip_instructions(loop, tile) * static_cast<std::int64_t>(loops.size());
-  const std::int64_t most = target.cpu ? full_trips : max_unrolled / trip;
-  const bool small = ir::mma::trips(loop) <= std::min(full_trips, most);
+  const std::int64_t max_factor = target.cpu ? full_trips : max_unrolled / trip;
+  const bool small = ir::mma::trips(loop) <= std::min(full_trips, max_factor);
   constexpr std::int64_t short_sweep = 32;  // iterations; unrolling longer sweeps costs more compile time than it gains
   const bool divides = !divisors_of(loop.body, loop.axis.name).empty();  // an unrolled window needs no divisions
   const bool sweep = is_row_sweep(loop, program, target), is_short = divides || ir::mma::trips(loop) <= short_sweep;
@@ -110,10 +110,10 @@ std::vector<Value> factors(const Loops& loops, const ir::Program& program, const
     add_option(result, max_copies / 2);
   if (!target.cpu && !small && sums_elements_of_memory(loop, program))
     for (const std::int64_t factor : {max_copies, max_copies / 2})
-      if (factor <= most && ir::mma::trips(loop) % factor == 0 && result.empty()) add_option(result, factor);
+      if (factor <= max_factor && ir::mma::trips(loop) % factor == 0 && result.empty()) add_option(result, factor);
   add_option(result, 1);
   for (const std::int64_t factor :
-       divisors(ir::mma::trips(loop), 2, target.cpu ? max_copies / 2 : std::min(most, max_copies)))
+       divisors(ir::mma::trips(loop), 2, target.cpu ? max_copies / 2 : std::min(max_factor, max_copies)))
     if (ir::mma::trips(loop) > factor && (!target.cpu || (factor & (factor - 1)) == 0)) add_option(result, factor);
   if (small) add_option(result, 0);
   return result;

@@ -133,10 +133,10 @@ std::vector<Grid> grids(const ir::Program& program, const Matmul& matmul, const 
       if (!fits(block, {rows, columns}, atom, made, target)) continue;
       const Block part = part_of(block, atom, rows, columns);
       const double loads = 1.0 / static_cast<double>(part.m) + 1.0 / static_cast<double>(part.n);
-      const double few = std::max(0.0, 1 - static_cast<double>(warps) / 4), many = warps > 8 ? 1 : 0;
-      scored.push_back({loads * (1 + 4 * few + many), {rows, columns}});
+      const double shortage = std::max(0.0, 1 - static_cast<double>(warps) / 4), excess = warps > 8 ? 1 : 0;
+      scored.push_back({loads * (1 + 4 * shortage + excess), {rows, columns}});
     }
-  std::ranges::stable_sort(scored, {}, [](const auto& each) { return each.first; });
+  std::ranges::stable_sort(scored, {}, [](const auto& entry) { return entry.first; });
   std::vector<Grid> result;
   for (const auto& [score, grid] : scored) result.push_back(grid);
   return result;

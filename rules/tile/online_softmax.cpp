@@ -135,11 +135,11 @@ class Choices {
 
   // Returns the options of `dots`. With few rows, reordering a slab of keys does not pay off.
   std::vector<Value> dots(const ChunkShape& shape) const {
-    constexpr std::int64_t few = 8;
+    constexpr std::int64_t row_limit = 8;
     const ir::Loop* loop = dots_loop(program_, sweep_);
     const std::int64_t lanes = chunk_lanes(program_, sweep_, shape.keys, shape.columns, target_);
     if (loop == nullptr || shape.columns > 1 || lanes == 1 || loop->axis.extent % lanes != 0) return {};
-    return on_off_fork("dots", shape.rows <= few).options;
+    return on_off_fork("dots", shape.rows <= row_limit).options;
   }
 
   std::vector<Value> fm(std::int64_t keys, std::int64_t columns, std::int64_t rows) const {
@@ -149,7 +149,7 @@ class Choices {
     };
     if (target_.cpu) add(cpu_rows(target_));
     for (const std::int64_t fm : {8, 4, 6, 12, 16, 2, 1}) add(fm);
-    busy_first(result, [&](std::int64_t each) { return rows / each * columns; });
+    busy_first(result, [&](std::int64_t fm) { return rows / fm * columns; });
     return result;
   }
 
@@ -181,9 +181,9 @@ class Choices {
     return sizes;
   }
   std::int64_t least_rows() const {
-    std::int64_t least = rows_;
-    for (const Value& rows : row_sizes()) least = std::min(least, std::get<std::int64_t>(rows));
-    return least;
+    std::int64_t min_rows = rows_;
+    for (const Value& rows : row_sizes()) min_rows = std::min(min_rows, std::get<std::int64_t>(rows));
+    return min_rows;
   }
   bool is(const ChunkShape& shape) const {
     if (shape.rows % shape.fm != 0 || shape.rows / shape.fm * shape.columns > target_.max_threads) return false;
@@ -262,12 +262,12 @@ class ProductChoices {
     if (rows % (fm * warps * ir::mma::warp_rows) != 0 || threads > target_.max_threads) return false;
     // Sums take 32 bits each. The elements of rows, and the weights of the keys, take 16 bits each, two in a register.
     const std::int64_t depth = rows_in_registers ? find_operands(program_, sweep_)->depth.extent : 0,
-                       each = ir::mma::warp_rows * fm * (values + keys + (depth + keys) / 2) / ir::gpu::warp;
+                       registers = ir::mma::warp_rows * fm * (values + keys + (depth + keys) / 2) / ir::gpu::warp;
     // With 176 such registers ptxas (13.0) uses 242. With 224 it spills 13, because warps also need registers to fetch
     // operands.
     constexpr std::int64_t others_of_warps = 64;
     const std::int64_t others = by_ == By::warpgroups ? other_registers_of_warpgroups : others_of_warps;
-    if (each + others > thread_registers(threads, target_)) return false;
+    if (registers + others > thread_registers(threads, target_)) return false;
     const ir::Program made = with_key_chunks(program_, sweep_, {by_, keys, 1, rows, fm, rows_in_registers}, target_);
     // Each iteration of the loop is a phase of TMA. A block that skips iterations before its first one would wait for
     // the wrong phase.

@@ -43,14 +43,14 @@ std::vector<Value> pads(const ir::Program& program, const ir::Stage& stage, cons
   std::vector<Value> result;
   result.emplace_back(std::int64_t{0});
   ir::Stage layout = stage;
-  BufferCost least = buffer_cost(accesses, stage);
-  for (layout.pad = step; least.conflicts && layout.pad <= max_steps * step; layout.pad += step) {
+  BufferCost min_cost = buffer_cost(accesses, stage);
+  for (layout.pad = step; min_cost.conflicts && layout.pad <= max_steps * step; layout.pad += step) {
     const BufferCost left = buffer_cost(accesses, layout);
-    if (left.wavefronts >= least.wavefronts) continue;
+    if (left.wavefronts >= min_cost.wavefronts) continue;
     ir::Program padded = program;
     set_pad(padded.body, stage.buffer, layout.pad);
     if (shared_bytes(padded, target) > target.shared_bytes) break;
-    least = left;
+    min_cost = left;
     result.emplace_back(layout.pad);
   }
   std::reverse(result.begin(), result.end());

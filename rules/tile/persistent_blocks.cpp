@@ -177,9 +177,9 @@ ir::Program apply_persistent_blocks(ir::Program program, const Target&, const Pi
   const ir::Expr b = ir::var(block.name), t = ir::var(turn);
   ir::Expr number = t * blocks + b, goes_on = ir::less(number, grid);
   if (shares) {  // grid / blocks each, and one more for the first grid % blocks
-    const std::int64_t least = grid / blocks, rest = grid % blocks;
-    number = b * least + ir::min(b, rest) + t;
-    goes_on = ir::less(t, ir::less(b, rest) + least);
+    const std::int64_t per_block = grid / blocks, rest = grid % blocks;
+    number = b * per_block + ir::min(b, rest) + t;
+    goes_on = ir::less(t, ir::less(b, rest) + per_block);
   }
   if (const Fills fills = *fills_of(tile); fills.any()) continue_phases(tile.body, fills, ir::var(turn));
   ir::Loop loop = {{turn, turns, ir::Bind::free}, 0, 1, 1, std::move(tile.body)};

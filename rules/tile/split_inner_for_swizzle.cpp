@@ -53,7 +53,7 @@ std::vector<Value> patterns(const std::vector<WarpAccess>& accesses, const ir::S
     return std::tie(a.wavefronts, a.padded, a.panels) < std::tie(b.wavefronts, b.padded, b.panels);
   });
   std::vector<Value> result;
-  for (const Scored& each : scored) result.emplace_back(each.swizzle);
+  for (const Scored& candidate : scored) result.emplace_back(candidate.swizzle);
   return result;
 }
 

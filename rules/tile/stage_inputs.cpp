@@ -365,8 +365,8 @@ bool wanted(const Plan& plan, const ir::Program& program, const Target& target) 
 // and no slab is copied during the arithmetic. Elements that few outputs share may be read from the caches, because
 // registers reuse most of them.
 bool needed(const Plan& plan, const ir::Program& program, const Target& target) {
-  constexpr std::int64_t few = 16;  // the rows of a large register tile
-  return !target.cpu && plan.readers >= few && find_matmul(program).has_value();
+  constexpr std::int64_t min_readers = 16;  // the rows of a large register tile
+  return !target.cpu && plan.readers >= min_readers && find_matmul(program).has_value();
 }
 
 Verdict decide_stage_inputs(const ir::Program& program, const Target& target, const Pins& pins) {

@@ -65,10 +65,10 @@ Verdict decide_vectorize(const ir::Program& program, const Target& target, const
 void set_lanes(ir::Program& program, const Target& target, const Pins& pins) {
   std::map<std::string, int> lanes;  // key: the stage's buffer
   for (const auto& [stage, scope] : staged_buffers(program)) {
-    const auto most = pins.integer(knob_of(*stage));
-    if (!most || !undecided(*stage)) continue;
+    const auto max_width = pins.integer(knob_of(*stage));
+    if (!max_width || !undecided(*stage)) continue;
     for (const int width : copy_widths(*stage, *program.find(stage->source), target, scope))
-      if (width <= *most) lanes[stage->buffer] = std::max(lanes[stage->buffer], width);
+      if (width <= *max_width) lanes[stage->buffer] = std::max(lanes[stage->buffer], width);
   }
   ir::for_each(program.body, [&](ir::Stmt& stmt) {
     if (auto* stage = stmt.as<ir::Stage>(); stage != nullptr && lanes.contains(stage->buffer))

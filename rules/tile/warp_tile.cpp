@@ -83,8 +83,8 @@ class Accesses {
   Accesses(const ir::Program& program, const Threads& threads) : threads_(threads) {
     for (WarpAccess& access : warp_accesses(program, Unrolled::all)) {
       // The first samples, which are iterations of the reduce loop, suffice to compare the costs.
-      constexpr std::size_t some = 8;
-      if (access.samples.size() > some) access.samples.resize(some);
+      constexpr std::size_t max_samples = 8;
+      if (access.samples.size() > max_samples) access.samples.resize(max_samples);
       accesses_.push_back(std::move(access));
     }
   }
@@ -96,13 +96,13 @@ class Accesses {
     const std::vector<WarpAccess> accesses = in_tile(tile);
     Cost sum;
     std::vector<std::string> seen;
-    for (const WarpAccess& each : accesses) {
-      const std::string& buffer = each.stage->buffer;
+    for (const WarpAccess& access : accesses) {
+      const std::string& buffer = access.stage->buffer;
       if (std::find(seen.begin(), seen.end(), buffer) != seen.end()) continue;
       seen.push_back(buffer);
-      std::vector<ir::Stage> layouts = {*each.stage, *each.stage};
+      std::vector<ir::Stage> layouts = {*access.stage, *access.stage};
       layouts.back().pad = aligned_pad;
-      if (each.stage->transport == ir::Transport::tma) layouts = tma_layouts(*each.stage);
+      if (access.stage->transport == ir::Transport::tma) layouts = tma_layouts(*access.stage);
       const double plain = buffer_cost(accesses, layouts.front()).wavefronts;
       double best = plain;
       for (const ir::Stage& layout : std::span(layouts).subspan(1))

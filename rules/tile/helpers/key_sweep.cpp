@@ -54,7 +54,7 @@ bool find_values(const ir::Tile& tile, const ir::Body& body, KeySweep& sweep) {
 // Finds axis m: the axis along which the most neighbouring rows share their keys.
 void find_rows(const ir::Program& program, KeySweep& sweep) {
   const std::vector<ir::Axis>& axes = tile_of(program).axes;
-  std::int64_t most = 0;
+  std::int64_t shared_rows = 0;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (i == sweep.n) continue;
     KeySweep other = sweep;
@@ -62,7 +62,7 @@ void find_rows(const ir::Program& program, KeySweep& sweep) {
     std::int64_t rows = 1;
     for (const std::int64_t size : divisors(axes[i].extent, 2, axes[i].extent))
       if (share_keys(program, other, size)) rows = size;
-    if (rows >= most) sweep.m = i, most = rows;
+    if (rows >= shared_rows) sweep.m = i, shared_rows = rows;
   }
 }
 

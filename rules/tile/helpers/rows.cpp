@@ -56,9 +56,9 @@ std::int64_t row_count(const ir::Tile& tile) {
   return output_count(tile) / (row_axes(tile) < tile.axes.size() ? tile.axes.back().extent : 1);
 }
 
-std::int64_t cpu_rows_of_block(std::int64_t count, std::int64_t elements, std::int64_t least, const Target& target) {
+std::int64_t cpu_rows_of_block(std::int64_t count, std::int64_t elements, std::int64_t min_rows, const Target& target) {
   constexpr std::int64_t wanted = 8192, blocks_a_core = 2;
-  std::int64_t rows = least;
+  std::int64_t rows = min_rows;
   while (2 * rows * elements <= wanted) rows *= 2;
   while (rows > 1 && rows * blocks_a_core * target.units > count) rows /= 2;
   return rows;

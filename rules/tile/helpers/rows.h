@@ -23,8 +23,8 @@ std::int64_t output_count(const ir::Tile&);
 /// Returns the product of the extents of the axes that are rows.
 std::int64_t row_count(const ir::Tile&);
 /// Returns the number of rows of a CPU's block, out of `count` rows of `elements` elements each. A block gets up to
-/// 8192 elements, which take about 10 µs, but at least `least` rows. It gets fewer rows if a core would get less than
-/// two blocks.
-std::int64_t cpu_rows_of_block(std::int64_t count, std::int64_t elements, std::int64_t least, const Target&);
+/// 8192 elements, which take about 10 µs, but at least `min_rows` rows. It gets fewer rows if a core would get less
+/// than two blocks.
+std::int64_t cpu_rows_of_block(std::int64_t count, std::int64_t elements, std::int64_t min_rows, const Target&);
 
 }  // namespace deplo::rules

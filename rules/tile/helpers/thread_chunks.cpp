@@ -16,8 +16,8 @@ namespace {
 // registers is kept for operands. With AVX-512, 24 registers remain for accumulators, which allows 8 rows of two
 // vectors, as in register_tile's 8 x 32.
 std::int64_t group(std::int64_t fm, std::int64_t vectors, const Target& target) {
-  const std::int64_t most = std::max<std::int64_t>(1, (register_budget(target) * 3 / 4) / fm);
-  return divisors(vectors, 1, std::min(most, vectors)).back();
+  const std::int64_t max_group = std::max<std::int64_t>(1, (register_budget(target) * 3 / 4) / fm);
+  return divisors(vectors, 1, std::min(max_group, vectors)).back();
 }
 
 }  // namespace
@@ -49,11 +49,11 @@ void ThreadChunks::deal_rows(const std::string& n) {
 
 // Distributes the elements of a row over lanes, threads, the registers of one loop, and groups of these registers.
 ThreadChunks::Elements ThreadChunks::deal(std::int64_t elements) {
-  const std::int64_t step = shape_.columns * lanes_, each = group(shape_.fm, elements / step, target_);
+  const std::int64_t step = shape_.columns * lanes_, group_vectors = group(shape_.fm, elements / step, target_);
   Elements dealt;
-  dealt.groups = add_axis(elements / step / each, ir::Bind::reg);
-  dealt.one = add_axis(each, ir::Bind::reg);
-  dealt.place = position({{dealt.groups, each * step}, {dealt.one, step}, {thread_, lanes_}});
+  dealt.groups = add_axis(elements / step / group_vectors, ir::Bind::reg);
+  dealt.one = add_axis(group_vectors, ir::Bind::reg);
+  dealt.place = position({{dealt.groups, group_vectors * step}, {dealt.one, step}, {thread_, lanes_}});
   return dealt;
 }
 

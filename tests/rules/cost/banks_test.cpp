@@ -258,7 +258,7 @@ TEST(Banks, RepeatedSamplesCostNothing) {
       layout.panel = swizzle / 4;
       const rules::BankCost one = rules::bank_cost(all[i], layout), other = rules::bank_cost(distinct[i], layout);
       EXPECT_EQ(one.wavefronts, other.wavefronts);
-      EXPECT_EQ(one.least, other.least);
+      EXPECT_EQ(one.min_wavefronts, other.min_wavefronts);
     }
     const std::string& buffer = all[i].stage->buffer;
     EXPECT_EQ(rules::warp_accesses(program, rules::Unrolled::all, buffer).front().samples, all[i].samples);

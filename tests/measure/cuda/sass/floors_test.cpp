@@ -128,7 +128,7 @@ void expect_products(const ir::Program& loop, const char* architecture) {
   const ir::Program tile = rules::heuristic(loop, target).program();
   for (const rules::WarpAccess& access : rules::warp_accesses(tile, rules::Unrolled::as_marked)) {
     const rules::BankCost cost = rules::bank_cost(access, *access.stage);
-    EXPECT_LE(cost.wavefronts, cost.least) << access.stage->buffer;
+    EXPECT_LE(cost.wavefronts, cost.min_wavefronts) << access.stage->buffer;
   }
 }
 
