@@ -57,10 +57,10 @@ measure::Protocol read_protocol(const Config& config) {
     const auto read = [&](auto member) {
       auto& value = protocol.*member;
       if constexpr (std::is_same_v<decltype(value), int&>)
-        value = static_cast<int>(config.integer_or(number.name, value, static_cast<std::int64_t>(number.least),
-                                                   static_cast<std::int64_t>(number.most)));
+        value = static_cast<int>(config.integer_or(number.name, value, static_cast<std::int64_t>(number.min),
+                                                   static_cast<std::int64_t>(number.max)));
       else
-        value = config.number_or(number.name, value, number.least, number.most);
+        value = config.number_or(number.name, value, number.min, number.max);
     };
     std::visit(read, number.member);
   }

@@ -41,8 +41,8 @@ const ir::Buffer& find(const ir::Program& kernel, const InputFiles& files, const
   const ir::Buffer* const buffer = kernel.find(input);
   if (buffer != nullptr && has_contents(*buffer)) return *buffer;
   std::vector<std::string> names;
-  for (const ir::Buffer& each : kernel.buffers)
-    if (has_contents(each)) names.push_back(each.name);
+  for (const ir::Buffer& candidate : kernel.buffers)
+    if (has_contents(candidate)) names.push_back(candidate.name);
   const std::string hint = did_you_mean(input, names);
   throw Error(fmt::format("{}: expected an input of the kernel, found '{}'{}", place, input,
                           hint.empty() && !names.empty() ? "; its inputs are " + join(names, ", ") : hint));

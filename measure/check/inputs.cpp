@@ -80,9 +80,9 @@ class IndexExtents {
   void see(const ir::Expr& index, std::int64_t extent) {
     for (const auto& [value, input] : inputs_) {
       if (!names(index, value)) continue;
-      const std::int64_t most = std::max<std::int64_t>(clamped_to(index, value).value_or(extent), 1);
-      const auto [found, fresh] = extents_.emplace(input, most);
-      if (!fresh) found->second = std::min(found->second, most);
+      const std::int64_t max_extent = std::max<std::int64_t>(clamped_to(index, value).value_or(extent), 1);
+      const auto [found, fresh] = extents_.emplace(input, max_extent);
+      if (!fresh) found->second = std::min(found->second, max_extent);
     }
   }
 
@@ -184,10 +184,10 @@ namespace {
 /// True for a distribution of real numbers around 0 that causes neither overflow nor subnormal numbers. Times do not
 /// depend on such a distribution.
 bool is_usual(const ir::Fill& fill) {
-  constexpr double least = 1e-3, most = 1;
+  constexpr double min = 1e-3, max = 1;
   const bool about_0 = (fill.draw == ir::Fill::Draw::uniform && fill.a == -fill.b) ||
                        (fill.draw == ir::Fill::Draw::normal && fill.a == 0);
-  return about_0 && fill.b >= least && fill.b <= most;
+  return about_0 && fill.b >= min && fill.b <= max;
 }
 
 }  // namespace

@@ -137,9 +137,9 @@ class NpyFile {
     std::vector<T> piece(std::min<std::size_t>(count, 4096));
     result.visit([&](auto& values) {
       for (std::size_t start = 0; start < count; start += piece.size()) {
-        const std::size_t some = std::min(piece.size(), count - start);
-        get(reinterpret_cast<char*>(piece.data()), some * sizeof(T));
-        for (std::size_t i = 0; i < some; ++i)
+        const std::size_t piece_size = std::min(piece.size(), count - start);
+        get(reinterpret_cast<char*>(piece.data()), piece_size * sizeof(T));
+        for (std::size_t i = 0; i < piece_size; ++i)
           values[start + i] = element<std::decay_t<decltype(values[0])>>(number(piece[i]), dtype);
       }
     });

@@ -268,9 +268,9 @@ void OutputCheck::nothing_written(const ir::Buffer& buffer) const {
                   expectation_.name, buffer.name));
 }
 
-std::optional<Failure> OutputCheck::check(Coverage coverage, double least) {
+std::optional<Failure> OutputCheck::check(Coverage coverage, double min_tolerance) {
   if (auto beside = arrays_.overrun()) return Failure{Status::guard_hit, *beside};
-  const double largest_error = std::max(tolerance_, least);
+  const double largest_error = std::max(tolerance_, min_tolerance);
   checked_bits_ = 0;
   for (std::size_t i = 0; i < reference().outputs.size(); ++i) {
     const ir::Buffer buffer = seen_output(reference().outputs[i].buffer);

@@ -39,11 +39,11 @@ std::vector<double> rounding_of(const std::vector<double>& reference, const std:
   }
   // Five standard deviations of the difference between two independent roundings, the program's and the reference's.
   const double deviation = count == 0 ? 0 : 5 * std::sqrt(2 * squares / count);
-  std::vector<double> most;
+  std::vector<double> limits;
   for (std::size_t i = 0; i < exact.size(); ++i)
-    most.push_back(std::fmax(deviation, 2 * std::abs(exact[i] - reference[i])) +
-                   2 * ir::unit_roundoff(stored) * std::abs(reference[i]));
-  return most;
+    limits.push_back(std::fmax(deviation, 2 * std::abs(exact[i] - reference[i])) +
+                     2 * ir::unit_roundoff(stored) * std::abs(reference[i]));
+  return limits;
 }
 
 }  // namespace deplo::measure

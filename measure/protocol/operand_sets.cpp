@@ -13,9 +13,9 @@ std::int64_t footprint(const std::vector<ir::Buffer>& buffers) {
 }
 
 std::size_t operand_set_count(std::int64_t footprint, std::int64_t l2_bytes) {
-  const std::int64_t each = std::max<std::int64_t>(footprint, 1);
-  const std::int64_t cold = (cold_factor * l2_bytes + each - 1) / each;
-  const std::int64_t affordable = std::max<std::int64_t>(max_operand_bytes / each, 1);
+  const std::int64_t set_bytes = std::max<std::int64_t>(footprint, 1);
+  const std::int64_t cold = (cold_factor * l2_bytes + set_bytes - 1) / set_bytes;
+  const std::int64_t affordable = std::max<std::int64_t>(max_operand_bytes / set_bytes, 1);
   return static_cast<std::size_t>(std::min(std::clamp<std::int64_t>(cold, 1, max_operand_sets), affordable));
 }
 

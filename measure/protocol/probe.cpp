@@ -75,8 +75,8 @@ struct Sweep {
   // again. If the size is not known, 64 MiB exceed all but the largest caches. At most 256 MiB, because allocating
   // fresh memory is slow.
   explicit Sweep(const DeviceInfo& info) : lanes(info.cpu ? 16 : 4) {
-    constexpr std::int64_t least = std::int64_t{64} << 20, most = std::int64_t{256} << 20;
-    const std::int64_t bytes = std::clamp(info.l2_bytes, least, most);
+    constexpr std::int64_t min_bytes = std::int64_t{64} << 20, max_bytes = std::int64_t{256} << 20;
+    const std::int64_t bytes = std::clamp(info.l2_bytes, min_bytes, max_bytes);
     blocks = bytes / (threads * lanes * 4);
     elements = blocks * threads * lanes;
   }
@@ -94,15 +94,16 @@ Probe::Load copy(Device& device) {
 // Builds the kernel that reads two arrays. Each thread sums 16 V of each array: neighbours on a CPU, else V that are a
 // grid's width apart.
 Probe::Load read(Device& device) {
-  constexpr std::int64_t each = 16;
+  constexpr std::int64_t per_thread = 16;
   const Sweep sweep(device.info());
-  const std::int64_t blocks = sweep.blocks / each, total = blocks * Sweep::threads;
-  const std::string at = device.info().cpu ? fmt::format("INDEX * {} + k", each) : fmt::format("k * {} + INDEX", total);
+  const std::int64_t blocks = sweep.blocks / per_thread, total = blocks * Sweep::threads;
+  const std::string at =
+      device.info().cpu ? fmt::format("INDEX * {} + k", per_thread) : fmt::format("k * {} + INDEX", total);
   const std::string text = fmt::format(
       "KERNEL deplo_read(GLOBAL const V* a, GLOBAL const V* b, GLOBAL V* c) {{\n  V s = a[INDEX];\n"
       "  for (int k = 0; k < {0}; ++k) {{\n    V v = a[{1}], w = b[{1}];\n    ADD(s, v);\n    ADD(s, w);\n  }}\n"
       "  c[INDEX] = s;\n}}\n",
-      each, at);
+      per_thread, at);
   return build(device, "deplo_read", text,
                {floats("a", ir::Role::input, sweep.elements), floats("b", ir::Role::input, sweep.elements),
                 floats("c", ir::Role::output, total * sweep.lanes)},

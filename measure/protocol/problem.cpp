@@ -58,7 +58,8 @@ Problem::Problem(const ir::Program& loop, Device& device, std::uint64_t seed, Pr
       probe_(probe),
       sets_(device, loop_.buffers, set_count(loop_, device.info())),
       outputs_(loop_, device, sets_[0], seed, tolerance, files, std::move(expectation)),
-      least_(rules::least_work(loop_, has_matrix_instructions(device_.info().backend, device_.info().architecture))) {
+      min_work_(
+          rules::least_work(loop_, has_matrix_instructions(device_.info().backend, device_.info().architecture))) {
   for (std::size_t i = 0; i < loop_.buffers.size(); ++i) {
     const ir::Buffer& buffer = loop_.buffers[i];
     if (buffer.role == ir::Role::input) {
@@ -79,7 +80,7 @@ Sampler& Problem::screening(double least_clock) {
 }
 
 double Problem::least_us(int batch) const {
-  return rules::least_us(least_, probe_->ceilings(), device_.info().l2_bytes, batch);
+  return rules::least_us(min_work_, probe_->ceilings(), device_.info().l2_bytes, batch);
 }
 
 std::optional<Failure> Problem::implausible(double us, int batch, double plausible) {
@@ -88,10 +89,11 @@ std::optional<Failure> Problem::implausible(double us, int batch, double plausib
   for (int i = 0; us < plausible * least_us(batch) && i < again; ++i) probe_->measure();
   if (us >= plausible * least_us(batch)) return std::nullopt;
   const rules::Ceilings ceilings = probe_->ceilings();
-  return Failure{Status::implausible,
-                 fmt::format("{:.4g} µs: {:.3g} FLOPs at {:.4g} GFLOP/s and {:.3g} bytes at {:.4g} GB/s take at least "
-                             "{:.4g}",
-                             us, least_.flops, ceilings.fp32_gflop_s, least_.bytes, ceilings.gb_s(), least_us(batch))};
+  return Failure{
+      Status::implausible,
+      fmt::format("{:.4g} µs: {:.3g} FLOPs at {:.4g} GFLOP/s and {:.3g} bytes at {:.4g} GB/s take at least "
+                  "{:.4g}",
+                  us, min_work_.flops, ceilings.fp32_gflop_s, min_work_.bytes, ceilings.gb_s(), least_us(batch))};
 }
 
 }  // namespace deplo::measure

@@ -38,7 +38,9 @@ class Problem {
 
   // The functions of OutputCheck, for the outputs of the first set.
   void poison_outputs() { outputs_.poison_outputs(); }
-  std::optional<Failure> check(Coverage coverage, double least = 0) { return outputs_.check(coverage, least); }
+  std::optional<Failure> check(Coverage coverage, double min_tolerance = 0) {
+    return outputs_.check(coverage, min_tolerance);
+  }
   std::uint64_t checked_bits() const { return outputs_.checked_bits(); }
   const Reference& reference() { return outputs_.reference(); }
 
@@ -54,7 +56,7 @@ class Problem {
   Probe* probe_;
   OperandSets sets_;
   OutputCheck outputs_;
-  ir::Work least_;  // the work that no schedule can avoid
+  ir::Work min_work_;  // the work that no schedule can avoid
   std::optional<Sampler> screening_;
 };
 

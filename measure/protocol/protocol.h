@@ -49,7 +49,7 @@ struct Protocol {
 struct ProtocolNumber {
   std::string_view name;
   std::variant<int Protocol::*, double Protocol::*> member;
-  double least, most;
+  double min, max;
 };
 std::span<const ProtocolNumber> protocol_numbers();
 

@@ -12,7 +12,7 @@ namespace deplo::measure {
 namespace {
 
 constexpr std::size_t window = 32;  // samples whose median clock is the usual one; about two rounds of a confirmation
-constexpr std::size_t enough = 5;   // with fewer samples, no clock counts as low
+constexpr std::size_t min_samples = 5;  // with fewer samples, no clock counts as low
 constexpr int rejects_before_rest = 3, max_rests = 2;
 constexpr double first_rest_ms = 50, rest_growth = 1.5, longest_rest_ms = 500;
 
@@ -71,7 +71,7 @@ Result<Sampler::Taken> Sampler::settle(const Draw& draw) {
 
 bool Sampler::is_low(double clock_mhz) {
   if (clock_mhz <= 0) return false;  // not known
-  const bool low = clocks_.size() >= enough && clock_mhz < least_clock_ * median({clocks_.begin(), clocks_.end()});
+  const bool low = clocks_.size() >= min_samples && clock_mhz < least_clock_ * median({clocks_.begin(), clocks_.end()});
   clocks_.push_back(clock_mhz);
   if (clocks_.size() > window) clocks_.pop_front();
   return low;

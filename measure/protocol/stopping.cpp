@@ -45,7 +45,7 @@ std::size_t ConfirmRule::value() const {
   double fastest = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < times_.size(); ++i) {
     if (!running(i)) continue;
-    if (const double each = median(times_[i]); each < fastest) leader = i, fastest = each;
+    if (const double median_time = median(times_[i]); median_time < fastest) leader = i, fastest = median_time;
   }
   CHECK(leader < times_.size());
   return leader;

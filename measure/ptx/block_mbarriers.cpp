@@ -66,11 +66,11 @@ void BlockMbarriers::check_plain(std::uint64_t offset, std::uint64_t size) const
 // An arrival at an mbarrier of another block is a store to that block's memory, so the block must still exist. A
 // relaxed barrier of the cluster does not order the arrival before the end of the block.
 void BlockMbarriers::check_end() const {
-  for (const auto& [offset, each] : all_) {
-    if (each.barrier.bytes() != 0)
+  for (const auto& [offset, mbarrier] : all_) {
+    if (mbarrier.barrier.bytes() != 0)
       throw Finding(fmt::format("block {} ends while the mbarrier at {:#x} still expects {} bytes in phase {}",
-                                block_.index(), offset, each.barrier.bytes(), each.barrier.phase()));
-    for (const auto& [actor, arrival] : each.from_afar) {
+                                block_.index(), offset, mbarrier.barrier.bytes(), mbarrier.barrier.phase()));
+    for (const auto& [actor, arrival] : mbarrier.from_afar) {
       const auto knows = [&](const auto& warp) {
         return warp->order.knowledge().seen.seen(arrival.actor) >= arrival.epoch;
       };

@@ -218,10 +218,10 @@ void Binder::fail(const std::string& expected) const {
   throw Error(fmt::format("PTX line {}: {}: expected {}", statement_.line, statement_.opcode, expected));
 }
 
-void Binder::expect_operands(std::size_t least, std::size_t most) const {
-  if (operands() < least || operands() > most)
-    fail(least == most ? fmt::format("{} operands, found {}", least, operands())
-                       : fmt::format("{} to {} operands, found {}", least, most, operands()));
+void Binder::expect_operands(std::size_t min, std::size_t max) const {
+  if (operands() < min || operands() > max)
+    fail(min == max ? fmt::format("{} operands, found {}", min, operands())
+                    : fmt::format("{} to {} operands, found {}", min, max, operands()));
 }
 
 const Operand& Binder::operand(std::size_t i) const {

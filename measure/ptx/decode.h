@@ -26,7 +26,7 @@ class Binder {
   std::string_view type() const { return words_.back(); }
 
   // ---- operands. All functions throw Error with the instruction's line and what was expected.
-  void expect_operands(std::size_t least, std::size_t most) const;
+  void expect_operands(std::size_t min, std::size_t max) const;
   std::size_t operands() const { return statement_.operands.size(); }
   const Operand& operand(std::size_t i) const;
   /// The elements of a list {…}, or the operand itself if it is not a list.

@@ -73,8 +73,8 @@ void Machine::step_idle() {
 bool Machine::admit() {
   last_admission_ = executed_;
   const std::int64_t clusters = options_.blocks / program_.cluster;
-  const std::int64_t most = std::max<std::int64_t>(1, options_.max_resident_blocks / program_.cluster);
-  if (begun_ == clusters || static_cast<std::int64_t>(resident_.size()) >= most) return false;
+  const std::int64_t max_clusters = std::max<std::int64_t>(1, options_.max_resident_blocks / program_.cluster);
+  if (begun_ == clusters || static_cast<std::int64_t>(resident_.size()) >= max_clusters) return false;
   resident_.push_back(std::make_unique<Cluster>(*this, begun_++));
   return true;
 }
@@ -145,18 +145,18 @@ const TensorMap& Machine::map_of(std::uint64_t address) const {
 }
 
 std::string Machine::waiting_warps() const {
-  constexpr int most = 6;
+  constexpr int max_warps = 6;
   std::string text;
   int count = 0;
   for (const auto& cluster : resident_) {
     for (const auto& block : cluster->blocks()) {
       for (const auto& warp : block->warps()) {
-        if (warp->has_ended() || ++count > most) continue;
+        if (warp->has_ended() || ++count > max_warps) continue;
         text += fmt::format("{}block {}, {}", text.empty() ? "" : "; ", block->index(), warp->whereabouts());
       }
     }
   }
-  return count > most ? text + fmt::format("; and {} more", count - most) : text;
+  return count > max_warps ? text + fmt::format("; and {} more", count - max_warps) : text;
 }
 
 void Machine::report_deadlock() const {

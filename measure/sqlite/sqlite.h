@@ -43,9 +43,9 @@ class Database {
   void execute(const std::string& sql);
   /// Like execute(), for statements for which SQLite itself does not always wait for locks.
   void execute_when_free(const std::string& sql);
-  void wait_for_locks(std::chrono::milliseconds most) { longest_wait_ = most; }
+  void wait_for_locks(std::chrono::milliseconds limit) { longest_wait_ = limit; }
   /// A statement that takes longer than this from its first step to its last throws Error(environment). 0: no limit.
-  void limit_statements(std::chrono::milliseconds most) { longest_statement_ = most; }
+  void limit_statements(std::chrono::milliseconds limit) { longest_statement_ = limit; }
   /// Closing the connection will write nothing to the file (no checkpoint), because the file is no longer this store's.
   void write_nothing_at_close();
   /// Keeps an object (data of SQL functions) alive until just before the connection is closed.

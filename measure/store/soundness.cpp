@@ -122,7 +122,7 @@ void fault_function(sqlite3_context* context, int /*count*/, sqlite3_value** arg
 
 }  // namespace
 
-std::string_view fault_of(const TrialRecord& trial, const ir::Work& least, const rules::Ceilings& ceilings,
+std::string_view fault_of(const TrialRecord& trial, const ir::Work& min_work, const rules::Ceilings& ceilings,
                           std::int64_t l2_bytes) {
   const Timing& timing = trial.timing;
   if (is_other_objective(trial.protocol)) return std::isfinite(timing.median_us) ? "" : "a value that is not a number";
@@ -135,9 +135,9 @@ std::string_view fault_of(const TrialRecord& trial, const ir::Work& least, const
   if (std::abs(timing.median_us / median(timing.samples) - 1) > rounding)
     return "a median that contradicts its samples";
   const bool impossible =
-      timing.median_us < least_possible_us || timing.median_us < rules::least_us(least, of_any_device, 0, 1);
+      timing.median_us < least_possible_us || timing.median_us < rules::least_us(min_work, of_any_device, 0, 1);
   const bool unseen = judged_by_ceilings(trial) &&
-                      timing.median_us < unreachable * rules::least_us(least, ceilings, l2_bytes, timing.batch);
+                      timing.median_us < unreachable * rules::least_us(min_work, ceilings, l2_bytes, timing.batch);
   return impossible || unseen ? "a time that no hardware can reach" : "";
 }
 

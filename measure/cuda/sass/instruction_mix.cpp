@@ -104,8 +104,8 @@ IssueBound issue_bound(const InstructionMix& mix, std::string_view architecture)
       {Pipe::tensor, count(Pipe::tensor) * schedulers / ir::mma::multiply_adds_per_cycle(architecture)},
       {Pipe::memory, count(Pipe::memory) * schedulers}};
   IssueBound bound;
-  for (const auto& [pipe, least] : cycles)
-    if (least > bound.cycles) bound = {least, pipe};
+  for (const auto& [pipe, min_cycles] : cycles)
+    if (min_cycles > bound.cycles) bound = {min_cycles, pipe};
   return bound;
 }
 
@@ -124,7 +124,7 @@ KernelMix kernel_mix(const Listing& listing) {
 
 const LoopMix* hot_loop(const KernelMix& kernel) {
   const LoopMix* hot = nullptr;
-  std::pair<std::int64_t, std::int64_t> most;
+  std::pair<std::int64_t, std::int64_t> max_own;
   for (std::size_t i = 0; i < kernel.loops.size(); ++i) {
     const LoopMix& loop = kernel.loops[i];
     std::pair own(loop.mix.arithmetic(), loop.mix.instructions);
@@ -134,9 +134,9 @@ const LoopMix* hot_loop(const KernelMix& kernel) {
         own.first -= kernel.loops[k].mix.arithmetic();
         own.second -= kernel.loops[k].mix.instructions;
       }
-    if (hot != nullptr && own <= most) continue;
+    if (hot != nullptr && own <= max_own) continue;
     hot = &loop;
-    most = own;
+    max_own = own;
   }
   return hot;
 }

@@ -14,9 +14,9 @@ namespace {
 // allow. CUDA C++ Programming Guide, "Technical Specifications": 65,536 registers per multiprocessor, at most 255 per
 // thread, allocated in multiples of 8 (PTX ISA, "setmaxnreg").
 std::int64_t launch_registers(const Machine& machine) {
-  constexpr std::int64_t all = 65536, most = 255;
+  constexpr std::int64_t all = 65536, max_registers = 255;
   const std::int64_t threads = machine.warps() * warp_lanes * machine.program().least_blocks;
-  return std::min(all / threads / 8 * 8, most);
+  return std::min(all / threads / 8 * 8, max_registers);
 }
 
 Flow run_branch(Warp&, const Instruction&, Lanes) { return Flow::branch; }

@@ -21,13 +21,13 @@ Flow run_shuffle(Warp& w, const Instruction& i, Lanes active) {
   for (std::uint32_t lane = 0; lane < warp_lanes; ++lane) {
     const std::uint32_t b = w.lanes<std::uint32_t>(i.b)[lane] & 31, c = w.lanes<std::uint32_t>(i.c)[lane];
     const std::uint32_t segment = c >> 8 & 31, clamp = c & 31;
-    const std::uint32_t most = (lane & segment) | (clamp & ~segment), least = lane & segment;
+    const std::uint32_t max_lane = (lane & segment) | (clamp & ~segment), min_lane = lane & segment;
     std::int64_t from = lane;
     bool valid = true;
-    if (mode == Shuffle::up) from = std::int64_t{lane} - b, valid = from >= std::int64_t{most};
-    if (mode == Shuffle::down) from = lane + b, valid = from <= std::int64_t{most};
-    if (mode == Shuffle::bfly) from = lane ^ b, valid = from <= std::int64_t{most};
-    if (mode == Shuffle::idx) from = least | (b & ~segment), valid = from <= std::int64_t{most};
+    if (mode == Shuffle::up) from = std::int64_t{lane} - b, valid = from >= std::int64_t{max_lane};
+    if (mode == Shuffle::down) from = lane + b, valid = from <= std::int64_t{max_lane};
+    if (mode == Shuffle::bfly) from = lane ^ b, valid = from <= std::int64_t{max_lane};
+    if (mode == Shuffle::idx) from = min_lane | (b & ~segment), valid = from <= std::int64_t{max_lane};
     if (!valid) from = lane;
     if ((active >> lane & 1) != 0 && (active >> from & 1) == 0)
       throw Finding("shuffles from lane " + std::to_string(from) + ", which does not take part",

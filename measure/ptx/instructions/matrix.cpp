@@ -151,10 +151,10 @@ double dot(const Elements& a, const Elements& b) {
 }
 
 std::array<Aligned, 16> aligned(const Elements& elements, Element type) {
-  const int least = type == Element::f16 ? -14 : -126;  // exponent of the smallest normal number of the type
+  const int min_exponent = type == Element::f16 ? -14 : -126;  // exponent of the smallest normal number of the type
   std::array<Aligned, 16> result;
   for (std::size_t k = 0; k < elements.size(); ++k)
-    result[k] = {elements[k], elements[k] == 0 ? least : std::max(std::ilogb(elements[k]), least)};
+    result[k] = {elements[k], elements[k] == 0 ? min_exponent : std::max(std::ilogb(elements[k]), min_exponent)};
   return result;
 }
 

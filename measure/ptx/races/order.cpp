@@ -25,8 +25,8 @@ const ProxyClocks* ClusterClocks::find(std::int64_t cluster) const {
 
 void ClusterClocks::join(const ClusterClocks& other) {
   if (other.known_ == nullptr || other.known_ == known_) return;
-  const auto covers = [](const ClusterClocks& all, const ClusterClocks& some) {
-    return std::ranges::all_of(*some.known_, [&](const Map::value_type& one) {
+  const auto covers = [](const ClusterClocks& all, const ClusterClocks& part) {
+    return std::ranges::all_of(*part.known_, [&](const Map::value_type& one) {
       const ProxyClocks* const known = all.find(one.first);
       return known != nullptr && known->seen.covers(one.second.seen) && known->proxy.covers(one.second.proxy);
     });
