@@ -92,7 +92,7 @@ Estimate estimate_leaves(const std::vector<double>& weights, std::size_t seen) {
 std::size_t Levels::find(const std::string& knob) {
   for (std::size_t n = 0; n < nodes_.size(); ++n)
     if (nodes_[n].level.knob == knob) return n;
-  nodes_.push_back({.level = {.knob = knob, .least = SIZE_MAX}, .places = 0, .before = {}});
+  nodes_.push_back({.level = {.knob = knob, .min = SIZE_MAX}, .places = 0, .before = {}});
   return nodes_.size() - 1;
 }
 
@@ -104,8 +104,8 @@ void Levels::add(const Path& path) {
     const std::size_t number = find(trail[i].knob);
     Node& node = nodes_[number];
     ++node.level.paths;
-    node.level.least = std::min(node.level.least, path.options[i]);
-    node.level.most = std::max(node.level.most, path.options[i]);
+    node.level.min = std::min(node.level.min, path.options[i]);
+    node.level.max = std::max(node.level.max, path.options[i]);
     node.level.sum += static_cast<double>(path.options[i]);
     node.places += static_cast<double>(i + 1) / static_cast<double>(trail.size());
     if (previous) node.before.insert(*previous);

@@ -51,9 +51,9 @@ Estimate estimate_leaves(const std::vector<double>& weights, std::size_t seen);
 /// Statistics of the forks on one knob.
 struct Level {
   std::string knob;
-  std::size_t paths = 0;            // the number of paths with this knob
-  std::size_t least = 0, most = 0;  // the smallest and largest number of options
-  double sum = 0;                   // the sum of the numbers of options over these paths
+  std::size_t paths = 0;         // the number of paths with this knob
+  std::size_t min = 0, max = 0;  // the smallest and largest number of options
+  double sum = 0;                // the sum of the numbers of options over these paths
   double mean() const { return sum / static_cast<double>(paths); }
 };
 

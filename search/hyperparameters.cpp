@@ -27,9 +27,9 @@ std::string legal(const Hyperparameter& parameter) {
     case Hyperparameter::Type::word:
       return fmt::format("one of {}", join(grid(parameter), ", "));
     case Hyperparameter::Type::integer:
-      return fmt::format("an integer between {:.10g} and {:.10g}", parameter.least, parameter.most);
+      return fmt::format("an integer between {:.10g} and {:.10g}", parameter.min, parameter.max);
     case Hyperparameter::Type::number:
-      return fmt::format("a number between {:.10g} and {:.10g}", parameter.least, parameter.most);
+      return fmt::format("a number between {:.10g} and {:.10g}", parameter.min, parameter.max);
   }
   check_failed("a known type", __FILE__, __LINE__);
 }
@@ -39,7 +39,7 @@ bool may_be(const Hyperparameter& parameter, const std::string& text) {
   const bool whole = parameter.type == Hyperparameter::Type::integer;
   if (whole && !read<std::int64_t>(text)) return false;
   const std::optional<double> value = read<double>(text);
-  return value && *value >= parameter.least && *value <= parameter.most;  // a NaN is in no range
+  return value && *value >= parameter.min && *value <= parameter.max;  // a NaN is in no range
 }
 
 }  // namespace

@@ -15,18 +15,18 @@ struct Hyperparameter {
   Type type;
   std::string_view fallback;  // the default
   std::string_view grid;      // the values that tuning tries, separated by spaces; for a word: all legal values
-  double least, most;         // bounds of numbers, both included
+  double min, max;            // bounds of numbers, both included
   std::string_view doc;       // one line
 };
 
-constexpr Hyperparameter number(std::string_view name, std::string_view fallback, double least, double most,
+constexpr Hyperparameter number(std::string_view name, std::string_view fallback, double min, double max,
                                 std::string_view grid, std::string_view doc) {
-  return {name, Hyperparameter::Type::number, fallback, grid, least, most, doc};
+  return {name, Hyperparameter::Type::number, fallback, grid, min, max, doc};
 }
 
-constexpr Hyperparameter integer(std::string_view name, std::string_view fallback, double least, double most,
+constexpr Hyperparameter integer(std::string_view name, std::string_view fallback, double min, double max,
                                  std::string_view grid, std::string_view doc) {
-  return {name, Hyperparameter::Type::integer, fallback, grid, least, most, doc};
+  return {name, Hyperparameter::Type::integer, fallback, grid, min, max, doc};
 }
 
 constexpr Hyperparameter word(std::string_view name, std::string_view fallback, std::string_view words,

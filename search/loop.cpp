@@ -93,8 +93,8 @@ class Loop {
   // The best of n trials falls with the logarithm of n (engine/tune/shares.cpp), so as many trials again are expected
   // to gain what the later half of the trials gained.
   bool has_reached_goal() const {
-    constexpr std::size_t least = 16;  // measurements; with fewer, the halves are too noisy
-    if (budget_.goal <= 1 || bests_.size() < least) return false;
+    constexpr std::size_t min_measurements = 16;  // measurements; with fewer, the halves are too noisy
+    if (budget_.goal <= 1 || bests_.size() < min_measurements) return false;
     const Incumbent &before = bests_[bests_.size() / 2 - 1], &now = bests_.back();
     return before.effort == now.effort && before.microseconds < budget_.goal * now.microseconds;
   }

@@ -21,13 +21,13 @@ std::size_t nearest_option(const Fork& fork, const Value& wanted) {
   const auto same = std::ranges::find(fork.options, wanted);
   if (same != fork.options.end()) return static_cast<std::size_t>(same - fork.options.begin());
   std::size_t best = 0;
-  double least = std::numeric_limits<double>::infinity();
+  double min_distance = std::numeric_limits<double>::infinity();
   const std::int64_t* const number = number_in(wanted);
   for (std::size_t i = 0; i < fork.options.size(); ++i) {
     const std::int64_t* const offered = number_in(fork.options[i]);
-    const double away = number && offered ? distance(*number, *offered) : least;
-    if (away >= least) continue;
-    least = away;
+    const double away = number && offered ? distance(*number, *offered) : min_distance;
+    if (away >= min_distance) continue;
+    min_distance = away;
     best = i;
   }
   return best;

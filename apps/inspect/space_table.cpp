@@ -27,10 +27,9 @@ std::string list(const std::vector<Value>& values) {
 std::string level_table(const SpaceReport& report, std::size_t width) {
   std::vector<std::vector<std::string>> rows{{"knob", "paths", "options", "mean", "no effect", "heuristic's values"}};
   for (const auto& [level, heuristic, changed, unchanged] : report.levels)
-    rows.push_back(
-        {level.knob, percent(level.paths, report.leaves.paths),
-         level.least == level.most ? std::to_string(level.least) : fmt::format("{} … {}", level.least, level.most),
-         fmt::format("{:.1f}", level.mean()), percent(unchanged, changed + unchanged), list(heuristic)});
+    rows.push_back({level.knob, percent(level.paths, report.leaves.paths),
+                    level.min == level.max ? std::to_string(level.min) : fmt::format("{} … {}", level.min, level.max),
+                    fmt::format("{:.1f}", level.mean()), percent(unchanged, changed + unchanged), list(heuristic)});
   return align_columns(rows, {false, true, true, true, true, false}, width);
 }
 
@@ -73,8 +72,8 @@ std::string print(const SpaceOptions& options, const SpaceReport& report, std::s
 Json level_json(const SpaceLevel& row) {
   return Json::object({{"knob", row.level.knob},
                        {"paths", row.level.paths},
-                       {"least", row.level.least},
-                       {"most", row.level.most},
+                       {"least", row.level.min},
+                       {"most", row.level.max},
                        {"mean", row.level.mean()},
                        {"heuristic", Json::array(row.heuristic)},
                        {"changed", row.changed},

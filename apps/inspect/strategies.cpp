@@ -28,8 +28,8 @@ Json parameter_json(const search::Hyperparameter& p) {
   Json json =
       Json::object({{"name", p.name}, {"default", p.fallback}, {"text", p.doc}, {"grid", Json::array(grid(p))}});
   if (p.type == search::Hyperparameter::Type::word) return json;
-  json.set("least", p.least);
-  json.set("most", p.most);
+  json.set("least", p.min);
+  json.set("most", p.max);
   return json;
 }
 

@@ -117,12 +117,12 @@ class Arena {
     cpu_[entrant][repeat] = cpu_seconds() - before;
     if (!contest_.regret || has_failed(entrant)) return;
     options.about = {space_.records().kernel, "", space_.records().device, std::int64_t{regret_trials.back()}, 0};
-    const Replay few{.evaluations = std::int64_t{regret_trials.back()},
-                     .noisy = true,
-                     .workers = contest_.workers,
-                     .finalists = finalists,
-                     .first = space_.records().untuned};
-    regret_runs_[entrant][repeat] = run(entrant, repeat, options, few);
+    const Replay short_replay{.evaluations = std::int64_t{regret_trials.back()},
+                              .noisy = true,
+                              .workers = contest_.workers,
+                              .finalists = finalists,
+                              .first = space_.records().untuned};
+    regret_runs_[entrant][repeat] = run(entrant, repeat, options, short_replay);
   }
 
   Steps run(std::size_t entrant, std::size_t repeat, const SearchOptions& options, const Replay& replay) {
@@ -239,9 +239,9 @@ class Arena {
         best[i].push_back(none ? 0 : landscape_.quality(landscape_.value_at(ranks[i])));
       }
     }
-    for (const std::vector<double>& each : best)
+    for (const std::vector<double>& qualities : best)
       for (std::size_t q = 0; q < cell.best_curve.size(); ++q)
-        cell.best_curve[q].push_back(quantile(each, 0.25 * static_cast<double>(q + 1)));
+        cell.best_curve[q].push_back(quantile(qualities, 0.25 * static_cast<double>(q + 1)));
   }
 
   void add_cpu(std::size_t entrant, Cell& cell) const {

@@ -121,7 +121,7 @@ std::vector<std::string> order_names() {
 }
 
 std::string_view name(Order order) {
-  return std::ranges::find(orders, order, [](const auto& each) { return each.second; })->first;
+  return std::ranges::find(orders, order, [](const auto& entry) { return entry.second; })->first;
 }
 
 std::vector<std::size_t> level_order(const Records& records, Order order, std::uint64_t seed) {

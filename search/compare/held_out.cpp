@@ -85,15 +85,15 @@ Estimate by_process(const Rows& from, const Rows& at, std::uint64_t seed) {
   shuffle(numbers, rng);
   numbers.resize(std::min(numbers.size(), max_conditioned));
   const Rows all = pick(from, numbers);
-  const Rows some = pick(from, std::span(numbers).first(std::min(numbers.size(), max_fitted)));
+  const Rows sample = pick(from, std::span(numbers).first(std::min(numbers.size(), max_fitted)));
   const std::vector<float> sizes = deviations(all);
   std::vector<double> y = all.y;
   const double middle = mean(y), deviation = std::max(model::standardise(y), 1e-9);
-  std::vector<std::size_t> each(from.dimensions);
-  std::iota(each.begin(), each.end(), 0);
+  std::vector<std::size_t> knobs(from.dimensions);
+  std::iota(knobs.begin(), knobs.end(), 0);
   model::GaussianProcess process;
-  process.fit(scaled(some, sizes), std::span(y).first(some.size()), each, each.size(), fit_steps);
-  process.condition(scaled(all, sizes), each, y);
+  process.fit(scaled(sample, sizes), std::span(y).first(sample.size()), knobs, knobs.size(), fit_steps);
+  process.condition(scaled(all, sizes), knobs, y);
   process.predict(scaled(at, sizes));
   Estimate result;
   for (std::size_t i = 0; i < at.size(); ++i) {

@@ -49,11 +49,11 @@ Regrets regrets(const Landscape& landscape, std::span<const Steps> runs) {
   };
   Regrets result;
   for (const Steps& run : runs) {
-    auto& each = result.runs.emplace_back();
-    for (std::size_t i = 0; i < each.size(); ++i)
-      each[i] = ratio(landscape, static_cast<double>(after(run, regret_trials[i]).tried));
+    auto& ratios = result.runs.emplace_back();
+    for (std::size_t i = 0; i < ratios.size(); ++i)
+      ratios[i] = ratio(landscape, static_cast<double>(after(run, regret_trials[i]).tried));
     const Step last = after(run, regret_trials.back());
-    result.selections.push_back(ratio(landscape, static_cast<double>(last.rank)) / each.back());
+    result.selections.push_back(ratio(landscape, static_cast<double>(last.rank)) / ratios.back());
   }
   for (std::size_t trials = 1; trials <= regret_trials.back(); ++trials) {
     std::vector<double> values;

@@ -79,7 +79,7 @@ std::vector<KnobEffect> knob_effects(const Records& records) {
   return effects;
 }
 
-std::vector<PairEffect> pair_effects(const Records& records, std::size_t most) {
+std::vector<PairEffect> pair_effects(const Records& records, std::size_t max_count) {
   const Times times = valid_times(records);
   std::vector<double> alone;
   for (std::size_t knob = 0; knob < records.knobs.size(); ++knob)
@@ -97,7 +97,7 @@ std::vector<PairEffect> pair_effects(const Records& records, std::size_t most) {
       if (share > 0) pairs.push_back({records.knobs[a].name, records.knobs[b].name, share});
     }
   std::ranges::stable_sort(pairs, std::greater(), &PairEffect::share);
-  if (pairs.size() > most) pairs.resize(most);
+  if (pairs.size() > max_count) pairs.resize(max_count);
   return pairs;
 }
 

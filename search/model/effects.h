@@ -34,8 +34,8 @@ struct PairEffect {
   double share = 0;  // epsilon squared of their pairs of values, minus epsilon squared of each knob
 };
 
-/// The `most` largest effects above 0. Considers only pairs of knobs with at least five records per pair of values on
-/// average.
-std::vector<PairEffect> pair_effects(const Records&, std::size_t most);
+/// The `max_count` largest effects above 0. Considers only pairs of knobs with at least five records per pair of values
+/// on average.
+std::vector<PairEffect> pair_effects(const Records&, std::size_t max_count);
 
 }  // namespace deplo::search::model

@@ -43,11 +43,11 @@ void add_ranks(const std::vector<std::int64_t>& numbers, Rows& rows) {
 
 void add_factors_of_two(const std::vector<std::int64_t>& numbers, Rows& rows) {
   const auto power = [](std::int64_t x) { return x > 0 && std::has_single_bit(static_cast<std::uint64_t>(x)); };
-  int most = 0;
-  for (const std::int64_t x : numbers) most = std::max(most, factors_of_two(x));
-  if (numbers.size() < 3 || most == 0 || std::ranges::all_of(numbers, power)) return;
+  int max_factors = 0;
+  for (const std::int64_t x : numbers) max_factors = std::max(max_factors, factors_of_two(x));
+  if (numbers.size() < 3 || max_factors == 0 || std::ranges::all_of(numbers, power)) return;
   for (std::size_t i = 0; i < numbers.size(); ++i)
-    rows[i].push_back(v2_weight * static_cast<float>(factors_of_two(numbers[i])) / static_cast<float>(most));
+    rows[i].push_back(v2_weight * static_cast<float>(factors_of_two(numbers[i])) / static_cast<float>(max_factors));
 }
 
 Rows coordinates(const std::vector<Value>& values, bool optional) {

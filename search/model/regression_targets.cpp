@@ -31,10 +31,11 @@ double clip_quantile(std::size_t n, double last) {
   return 1 + (last - 1) * (std::clamp(static_cast<double>(n), 4.0, 32.0) - 4) / 28;
 }
 
-std::vector<std::size_t> subset(std::vector<std::size_t> numbers, std::size_t most, Rng& rng) {
-  if (numbers.size() <= most) return numbers;
-  for (std::size_t i = most / 2; i < most; ++i) std::swap(numbers[i], numbers[i + rng.below(numbers.size() - i)]);
-  numbers.resize(most);
+std::vector<std::size_t> subset(std::vector<std::size_t> numbers, std::size_t max_count, Rng& rng) {
+  if (numbers.size() <= max_count) return numbers;
+  for (std::size_t i = max_count / 2; i < max_count; ++i)
+    std::swap(numbers[i], numbers[i + rng.below(numbers.size() - i)]);
+  numbers.resize(max_count);
   return numbers;
 }
 

@@ -24,7 +24,7 @@ constexpr double strength = 5;        // evaluations that the prior of equal slo
 Points points(const std::vector<Codes>& codes, Encoding& encoding) {
   Points result{encoding.dimensions().size(), {}};
   result.values.reserve(result.dimensions * codes.size());
-  for (const Codes& each : codes) encoding.point(each, result.add());
+  for (const Codes& candidate : codes) encoding.point(candidate, result.add());
   return result;
 }
 
@@ -37,7 +37,7 @@ void Transfer::learn(std::span<const SourceTask> sources, Encoding& encoding, Rn
 
 void Transfer::add(const SourceTask& source, Encoding& encoding, Rng& rng) {
   std::vector<double> logs;
-  for (const Experience& each : source) logs.push_back(std::log(each.microseconds));
+  for (const Experience& experience : source) logs.push_back(std::log(experience.microseconds));
   if (std::ranges::count_if(logs, [](double log) { return std::isfinite(log); }) < 2) return;
   std::vector<std::size_t> by_time(logs.size());
   std::iota(by_time.begin(), by_time.end(), 0);
@@ -71,14 +71,14 @@ void Transfer::refresh(Encoding& encoding) {
     const Points all = points(origin.codes, encoding);
     if (!origin.process) {
       origin.process = std::make_unique<GaussianProcess>();
-      std::vector<Codes> some;
+      std::vector<Codes> sample;
       std::vector<double> values;
       const std::size_t stride = (origin.codes.size() + max_fitted - 1) / max_fitted;
       for (std::size_t i = 0; i < origin.codes.size(); i += stride) {
-        some.push_back(origin.codes[i]);
+        sample.push_back(origin.codes[i]);
         values.push_back(origin.values[i]);
       }
-      origin.process->fit(points(some, encoding), values, encoding.dimensions(), encoding.knobs(), fit_steps);
+      origin.process->fit(points(sample, encoding), values, encoding.dimensions(), encoding.knobs(), fit_steps);
     }
     origin.process->condition(all, encoding.dimensions(), origin.values);
   }
@@ -87,8 +87,8 @@ void Transfer::refresh(Encoding& encoding) {
 std::vector<double> Transfer::predictions(const std::vector<Codes>& codes, Encoding& encoding) {
   refresh(encoding);
   std::vector<Codes> fresh;
-  for (const Codes& each : codes)
-    if (known_.try_emplace(each, known_.size()).second) fresh.push_back(each);
+  for (const Codes& candidate : codes)
+    if (known_.try_emplace(candidate, known_.size()).second) fresh.push_back(candidate);
   const Points at = points(fresh, encoding);
   const std::size_t before = cache_.size();
   cache_.resize(before + fresh.size() * origins_.size());
@@ -98,8 +98,8 @@ std::vector<double> Transfer::predictions(const std::vector<Codes>& codes, Encod
       cache_[before + i * origins_.size() + s] = origins_[s].deviation * static_cast<double>(means[i]);
   }
   std::vector<double> rows;
-  for (const Codes& each : codes) {
-    const auto row = cache_.begin() + static_cast<std::ptrdiff_t>(known_.at(each) * origins_.size());
+  for (const Codes& candidate : codes) {
+    const auto row = cache_.begin() + static_cast<std::ptrdiff_t>(known_.at(candidate) * origins_.size());
     rows.insert(rows.end(), row, row + static_cast<std::ptrdiff_t>(origins_.size()));
   }
   return rows;

@@ -85,9 +85,9 @@ void RecordsBuilder::add_json(std::span<const std::string> values, Record record
 }
 
 void RecordsBuilder::add_record(Record record, std::span<const double> launches) {
-  constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
-  if (records_.records.size() >= most || records_.launches.size() + launches.size() > most)
-    throw Error(fmt::format("{}: expected at most {} launches, found more", place_, most));
+  constexpr std::size_t max_launches = std::numeric_limits<std::uint32_t>::max();
+  if (records_.records.size() >= max_launches || records_.launches.size() + launches.size() > max_launches)
+    throw Error(fmt::format("{}: expected at most {} launches, found more", place_, max_launches));
   bytes_ += sizeof(Record) + record.outcome.message.size() + knobs() * sizeof(std::uint16_t) +
             launches.size() * sizeof(double);
   if (bytes_ > max_bytes)
@@ -149,8 +149,8 @@ void RecordsBuilder::drop_repeated() {
 }
 
 void RecordsBuilder::tell_searchers() {
-  // best and worst are losses, least is a value
-  double best = std::numeric_limits<double>::infinity(), worst = -best, least = best;
+  // best and worst are losses, min_value is not
+  double best = std::numeric_limits<double>::infinity(), worst = -best, min_value = best;
   bool free = true;
   for (Record& record : records_.records) {
     const double value = record.outcome.microseconds;
@@ -160,14 +160,14 @@ void RecordsBuilder::tell_searchers() {
     const double loss = records_.objective.higher_is_better ? -value : value;
     best = std::min(best, loss);
     worst = std::max(worst, loss);
-    least = std::min(least, value);
+    min_value = std::min(min_value, value);
   }
   for (std::size_t row = 0; row < records_.records.size(); ++row) {
     Record& record = records_.records[row];
     if (free) record.run_seconds = record.outcome.seconds = 1;
     if (!record.outcome.ok()) continue;
     const double loss = records_.loss(row);
-    if (least < std::numeric_limits<double>::min())
+    if (min_value < std::numeric_limits<double>::min())
       record.outcome.microseconds = worst > best ? 1 + (loss - best) / (worst - best) : 1;
     else
       record.outcome.microseconds = records_.objective.higher_is_better ? -1 / loss : loss;

@@ -61,9 +61,10 @@ Value value_of_json(std::string_view json) {
   if (const auto text = string_in(json)) return parse_value(*text);
   const Value value = parse_value(json);
   if (std::holds_alternative<std::int64_t>(value)) return value;
-  constexpr double most = 0x1p53;  // integers up to here are exact
+  constexpr double exact_limit = 0x1p53;  // integers up to here are exact
   const auto number = number_in(json);
-  if (number && std::floor(*number) == *number && std::abs(*number) < most) return static_cast<std::int64_t>(*number);
+  if (number && std::floor(*number) == *number && std::abs(*number) < exact_limit)
+    return static_cast<std::int64_t>(*number);
   return value;
 }
 

@@ -66,13 +66,13 @@ class Cover final : public Searcher {
   }
 
   std::size_t least_taken(const Node& node) {
-    std::size_t least = std::numeric_limits<std::size_t>::max();
-    std::vector<std::size_t> equal;  // options that were taken `least` times
+    std::size_t min_times = std::numeric_limits<std::size_t>::max();
+    std::vector<std::size_t> equal;  // options that were taken `min_times` times
     for (std::size_t i = 0; i < node.children.size(); ++i) {
       if (node.children[i].finished) continue;
       const std::size_t times = taken_[text_of({node.fork().knob, node.fork().options[i]})];
-      if (times < least) least = times, equal.clear();
-      if (times == least) equal.push_back(i);
+      if (times < min_times) min_times = times, equal.clear();
+      if (times == min_times) equal.push_back(i);
     }
     CHECK(!equal.empty());
     return equal[rng_.below(equal.size())];

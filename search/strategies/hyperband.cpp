@@ -48,7 +48,7 @@ class Hyperband final : public Searcher {
  public:
   Hyperband(const Space& space, const Settings& settings)
       : tree_(space), rng_(settings.seed()), eta_(settings.integer("eta")) {
-    for (std::int64_t least = eta_; least <= settings.integer("R"); least *= eta_) ++max_rungs_;
+    for (std::int64_t power = eta_; power <= settings.integer("R"); power *= eta_) ++max_rungs_;
     next_rungs_ = max_rungs_;
   }
 

@@ -118,13 +118,13 @@ class Puct final : public Searcher {
   std::vector<double> priors(const Node& node) const {
     std::vector<double> bound(node.children.size(), std::numeric_limits<double>::infinity());
     for (const std::size_t i : below_) {
-      double& least = bound[pool_[i]->options[level_]];
-      least = std::min(least, bounds_[i]);
+      double& child_bound = bound[pool_[i]->options[level_]];
+      child_bound = std::min(child_bound, bounds_[i]);
     }
     if (below_.empty()) bound[wanted_option(node.fork(), best_)] = 0;
-    const double least = *std::ranges::min_element(bound);
+    const double min_bound = *std::ranges::min_element(bound);
     double sum = 0;
-    for (double& b : bound) sum += b = std::exp((least - b) / temperature_);
+    for (double& b : bound) sum += b = std::exp((min_bound - b) / temperature_);
     for (double& b : bound) b /= sum;
     return bound;
   }

@@ -85,11 +85,11 @@ std::vector<float> SharedStatistics::rewards() const {
   const double q = model::clip_quantile(times_.size(), clip);
   std::vector<float> result;
   double sum = 0, told = 0;
-  for (const Result& each : results_) {
-    const auto rank = static_cast<double>(std::ranges::lower_bound(times_, each.time) - times_.begin());
-    result.push_back(std::isfinite(each.time) ? static_cast<float>(std::max(0.0, 1 - rank / (q * n))) : 0);
+  for (const Result& trial : results_) {
+    const auto rank = static_cast<double>(std::ranges::lower_bound(times_, trial.time) - times_.begin());
+    result.push_back(std::isfinite(trial.time) ? static_cast<float>(std::max(0.0, 1 - rank / (q * n))) : 0);
     sum += static_cast<double>(result.back());
-    told += std::isnan(each.time) ? 0 : 1;
+    told += std::isnan(trial.time) ? 0 : 1;
   }
   for (std::size_t i = 0; i < result.size(); ++i)
     if (std::isnan(results_[i].time)) result[i] = static_cast<float>(told > 0 ? sum / told : 0);
@@ -128,7 +128,7 @@ std::vector<double> SharedStatistics::bounds(const std::vector<model::SamplePtr>
     result.push_back(bound(result.size()));
   }
   if (round_ % rounds_kept == 0)
-    std::erase_if(similar_, [&](const auto& each) { return each.second.round + rounds_kept <= round_; });
+    std::erase_if(similar_, [&](const auto& entry) { return entry.second.round + rounds_kept <= round_; });
   return result;
 }
 

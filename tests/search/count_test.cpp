@@ -108,8 +108,8 @@ TEST(Count, LevelsOfAConditionalTree) {
   const Level& second = all[1];
   EXPECT_EQ(second.knob, "toy.k1");
   EXPECT_EQ(second.paths, 70U);  // 2 + 2 + 2 + 4³
-  EXPECT_EQ(second.least, 2U);
-  EXPECT_EQ(second.most, 4U);
+  EXPECT_EQ(second.min, 2U);
+  EXPECT_EQ(second.max, 4U);
   EXPECT_NEAR(second.mean(), (6 * 2 + 64 * 4) / 70.0, 1e-12);
   EXPECT_EQ(levels.ordered()[3].paths, 64U);
 }

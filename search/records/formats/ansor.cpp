@@ -27,8 +27,8 @@ using records::Json;
 /// The number of elements after the kind that say what the step is applied to: a stage, and for most kinds a loop. The
 /// elements after these are choices.
 std::size_t address_size(const std::string& kind) {
-  for (const char* each : {"FU", "RE", "CA", "CI", "CR", "CHR", "CHW"})
-    if (kind == each) return 1;
+  for (const char* stage_kind : {"FU", "RE", "CA", "CI", "CR", "CHR", "CHW"})
+    if (kind == stage_kind) return 1;
   return 2;
 }
 

@@ -94,12 +94,12 @@ std::string first_element(std::string_view text) {
 
 bool has_all(const std::vector<std::string>& names, const std::vector<std::string_view>& wanted) {
   return std::ranges::all_of(wanted,
-                             [&](std::string_view each) { return std::ranges::find(names, each) != names.end(); });
+                             [&](std::string_view name) { return std::ranges::find(names, name) != names.end(); });
 }
 
 std::size_t count_found(const std::vector<std::string>& names, const std::vector<std::string_view>& wanted) {
   return static_cast<std::size_t>(std::ranges::count_if(
-      wanted, [&](std::string_view each) { return std::ranges::find(names, each) != names.end(); }));
+      wanted, [&](std::string_view name) { return std::ranges::find(names, name) != names.end(); }));
 }
 
 std::string quoted(const std::vector<std::string>& names) {
@@ -119,18 +119,18 @@ bool is_choice_of_triton(const std::vector<std::string>& names) {
 /// Returns ", which resembles T4 (…) but has no 'results'", or "" if the outline resembles no format.
 std::string resemblance(const Outline& outline) {
   const RecordFormat* nearest = nullptr;
-  std::size_t most = 0;
+  std::size_t max_count = 0;
   for (const RecordFormat& format : all_formats()) {
     if (format.form != outline.form) continue;
     const std::size_t count = count_found(outline.members, format.members) + count_found(outline.inner, format.inner) +
                               count_found(outline.members, format.usual);
-    if (count > most) nearest = &format;
-    most = std::max(most, count);
+    if (count > max_count) nearest = &format;
+    max_count = std::max(max_count, count);
   }
   if (nearest == nullptr) return "";
   const std::size_t required = nearest->members.size() + nearest->inner.size();
   // One of several required names is not enough, because many files have names such as "input".
-  if (most * 2 < required && count_found(outline.members, nearest->usual) == 0) return "";
+  if (max_count * 2 < required && count_found(outline.members, nearest->usual) == 0) return "";
   std::vector<std::string> missing;
   for (const std::string_view name : nearest->members)
     if (std::ranges::find(outline.members, name) == outline.members.end()) missing.emplace_back(name);

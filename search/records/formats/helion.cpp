@@ -109,12 +109,12 @@ std::vector<Records> records::parse_helion_metadata(const Source& source) {
     const Json& configs = member_of(line.json, "configs");
     if (!configs.is_object()) return;  // a run without measurements
     SparseRecords& space = spaces.of(text_of(line.json, "run_id"), run.kernel, run.device, size_of(run));
-    for (const Json& each : configs) {
-      const Json& config = member_of(each, "config");
+    for (const Json& entry : configs) {
+      const Json& config = member_of(entry, "config");
       if (!config.is_object() && !config.is_string())
-        throw Error(fmt::format("{}: expected a configuration of Helion, found {}", line.place, excerpt(each)));
+        throw Error(fmt::format("{}: expected a configuration of Helion, found {}", line.place, excerpt(entry)));
       space.add(config.is_object() ? settings_of(config) : settings_of_text(config.get<std::string>(), line.place),
-                timed(median_of(each) * 1e3, Status::launch_error, "no time"));
+                timed(median_of(entry) * 1e3, Status::launch_error, "no time"));
     }
   });
   return spaces.finish();
@@ -140,11 +140,11 @@ std::vector<Records> records::parse_helion_configs(const Source& source) {
   const Json json = parse_json(source.text, source.place, "Helion's tuned configurations");
   BySpace spaces(source);
   for (const auto& [kernel, configs] : json.items())
-    for (const Json& each : configs) {
-      const Json &config = member_of(each, "config"), &ms = member_of(each, "timing_ms"),
-                 &shape = member_of(each, "shape_key");
+    for (const Json& entry : configs) {
+      const Json &config = member_of(entry, "config"), &ms = member_of(entry, "timing_ms"),
+                 &shape = member_of(entry, "shape_key");
       if (!config.is_object())
-        throw Error(fmt::format("{}: expected a configuration of Helion, found {}", source.place, excerpt(each)));
+        throw Error(fmt::format("{}: expected a configuration of Helion, found {}", source.place, excerpt(entry)));
       const std::optional<double> time = number_of(ms);
       if (!time) continue;  // tuned, but not timed
       spaces
@@ -162,9 +162,9 @@ std::vector<Records> records::parse_helion_winners(const Source& source) {
   if (kernel.size() > ending.size() && kernel.ends_with(ending)) kernel.resize(kernel.size() - ending.size());
   BySpace spaces(source);
   bool any = false;
-  for (const auto& [shape, each] : member_of(json, "configs").items()) {
-    const Json &config = member_of(each, "config"), &runs = member_of(each, "verified_runs_ms");
-    const std::optional<double> median = number_of(member_of(each, "verified_ms"));
+  for (const auto& [shape, entry] : member_of(json, "configs").items()) {
+    const Json &config = member_of(entry, "config"), &runs = member_of(entry, "verified_runs_ms");
+    const std::optional<double> median = number_of(member_of(entry, "verified_ms"));
     if (!config.is_object() || !median) continue;
     any = true;
     std::vector<double> launches;

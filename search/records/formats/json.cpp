@@ -127,7 +127,7 @@ class JsonReader {
       std::vector<std::string> declared;
       if (values != header_.end() && values->is_object())
         if (const auto list = values->find(key.get<std::string>()); list != values->end() && list->is_array())
-          for (const Json& each : *list) declared.push_back(value_json(each));
+          for (const Json& option : *list) declared.push_back(value_json(option));
       builder_.add_json_knob(key.get<std::string>(), declared);
     }
     names_ = objective_names(header_.value("objective", Json()));
@@ -143,16 +143,17 @@ class JsonReader {
   static std::vector<std::string> objective_names(const Json& json) {
     std::vector<std::string> names;
     std::set<std::string> known;
-    for (const Json& each : json.is_array() ? json : Json::array({json}))
-      if (each.is_string() || each.is_object())
-        if (std::string name = each.is_string() ? each.get<std::string>() : text_of(each, "name"); !name.empty())
+    for (const Json& objective : json.is_array() ? json : Json::array({json}))
+      if (objective.is_string() || objective.is_object())
+        if (std::string name = objective.is_string() ? objective.get<std::string>() : text_of(objective, "name");
+            !name.empty())
           if (known.insert(name).second) names.push_back(std::move(name));
     return names;
   }
 
   static bool is_problem_size(const Json& json) {
     constexpr std::size_t max_axes = 16;
-    const auto is_extent = [](const Json& each) { return each.is_number() || each.is_string(); };
+    const auto is_extent = [](const Json& extent) { return extent.is_number() || extent.is_string(); };
     return json.is_array() ? json.size() <= max_axes && std::ranges::all_of(json, is_extent) : is_extent(json);
   }
 
@@ -189,10 +190,10 @@ class JsonReader {
     }
     const Json own = header_.value("objective", Json());
     for (const Json* list : {&own, &t4_objectives_})
-      for (const Json& each : list->is_array() ? *list : Json::array())
-        if (each.is_object() && text_of(each, "name") == name)
+      for (const Json& objective : list->is_array() ? *list : Json::array())
+        if (objective.is_object() && text_of(objective, "name") == name)
           for (const char* key : {"higher_is_better", "direction"})
-            if (each.contains(key)) return direction_word(each[key]);
+            if (objective.contains(key)) return direction_word(objective[key]);
     return std::nullopt;
   }
 
@@ -255,9 +256,9 @@ class JsonReader {
   double cost(const Json& owner, const char* key) const {
     const auto found = owner.find(key);
     if (found == owner.end() || found->is_null()) return 0;
-    constexpr double most = 1e30;  // keeps sums finite
+    constexpr double max_cost = 1e30;  // keeps sums finite
     const std::optional<double> number = records::number_of(*found);
-    if (number && *number >= 0 && *number <= most) return *number;
+    if (number && *number >= 0 && *number <= max_cost) return *number;
     throw Error(
         fmt::format("{}: expected {} as a time, found {} in number {}", place_, key, excerpt(*found), entries_));
   }
@@ -284,14 +285,15 @@ class JsonReader {
     std::string said = error == entry.end() ? "" : error->is_string() ? error->get<std::string>() : excerpt(*error);
     if (said.empty() && value != entry.end() && value->is_string() && !records::number_of(*value))
       said = value->get<std::string>();
-    for (const auto& [name, each] : entry.items())
-      if (said.empty() && each.is_string() && is_error_word(each.get_ref<const std::string&>()) && !is_parameter(name))
-        said = each.get<std::string>();
+    for (const auto& [name, member] : entry.items())
+      if (said.empty() && member.is_string() && is_error_word(member.get_ref<const std::string&>()) &&
+          !is_parameter(name))
+        said = member.get<std::string>();
     if (!said.empty()) return own_failure(entry).value_or(Outcome{records::status_of_failure(said), 0, said});
     if (value != entry.end()) return outcome_of(*value, us_per_ms);
     if (missing_++ == 0)
-      for (const auto& [name, each] : entry.items())
-        if (each.is_number() && !is_parameter(name) && !records::is_cache_member(name)) others_.push_back(name);
+      for (const auto& [name, member] : entry.items())
+        if (member.is_number() && !is_parameter(name) && !records::is_cache_member(name)) others_.push_back(name);
     return {Status::invalid, 0, "no " + objective};
   }
 
@@ -415,8 +417,8 @@ class JsonReader {
   static Json mean_of(const Json& value) {
     if (!value.is_array()) return value;
     double sum = 0;
-    for (const Json& each : value) {
-      const std::optional<double> number = records::number_of(each);
+    for (const Json& element : value) {
+      const std::optional<double> number = records::number_of(element);
       if (!number) return {};
       sum += *number;
     }

@@ -67,9 +67,9 @@ Json t4_result_of(const Json& result, const std::string& unit, const std::string
   own["times"]["framework"] = records::member_of(result, "TotalOverhead");
   own["objectives"] = Json::array({"TotalDuration"});
   own["measurements"] = Json::array({measurement("TotalDuration", duration, unit)});
-  for (const char* each : {"EnergyConsumption", "PowerUsage"})
-    if (Json sum = sum_of(records::member_of(result, "ComputationResults"), each); sum.is_number())
-      own["measurements"].push_back(measurement(each, sum, ""));
+  for (const char* counter : {"EnergyConsumption", "PowerUsage"})
+    if (Json sum = sum_of(records::member_of(result, "ComputationResults"), counter); sum.is_number())
+      own["measurements"].push_back(measurement(counter, sum, ""));
   return own;
 }
 
@@ -126,16 +126,16 @@ Json pair_of(const pugi::xml_node& pair) {
 Json result_of(const pugi::xml_node& node) {
   Json result = Json::object(
       {{"KernelName", node.attribute("KernelName").value()}, {"Status", node.attribute("Status").value()}});
-  for (const char* each : {"TotalDuration", "TotalOverhead"})
-    if (const pugi::xml_attribute attribute = node.attribute(each)) result[each] = number_of(attribute);
+  for (const char* key : {"TotalDuration", "TotalOverhead"})
+    if (const pugi::xml_attribute attribute = node.attribute(key)) result[key] = number_of(attribute);
   result["Configuration"] = Json::array();
   for (const pugi::xml_node& pair : node.child("Configuration").children("Pair"))
     result["Configuration"].push_back(pair_of(pair));
   result["ComputationResults"] = Json::array();
   for (const pugi::xml_node& launch : node.child("ComputationResults").children("ComputationResult")) {
     Json json = Json::object();
-    for (const char* each : {"EnergyConsumption", "PowerUsage"})
-      if (const pugi::xml_attribute attribute = launch.attribute(each)) json[each] = number_of(attribute);
+    for (const char* counter : {"EnergyConsumption", "PowerUsage"})
+      if (const pugi::xml_attribute attribute = launch.attribute(counter)) json[counter] = number_of(attribute);
     result["ComputationResults"].push_back(std::move(json));
   }
   return result;

@@ -63,7 +63,7 @@ std::vector<records::Setting> settings_of_schedule(const Json& schedule) {
   const Json &list = records::member_of(schedule, "transformations_list"),
              &text = records::member_of(schedule, "sched_str");
   if (list.is_array()) {
-    for (const Json& each : list) steps.push_back(transformation_text(each));
+    for (const Json& step : list) steps.push_back(transformation_text(step));
   } else if (text.is_string()) {
     const auto found = transformations(text.get_ref<const std::string&>());
     if (!found) return {{"schedule", records::compact(text)}};
@@ -80,8 +80,8 @@ std::vector<records::Setting> settings_of_schedule(const Json& schedule) {
 /// Adds the times above 0, converted to µs. `ms` is a number in ms, a text with a number, or a list of them.
 void take_times(const Json& ms, std::vector<double>& launches) {
   if (ms.is_array()) {
-    for (const Json& each : ms)
-      if (!each.is_array()) take_times(each, launches);
+    for (const Json& entry : ms)
+      if (!entry.is_array()) take_times(entry, launches);
     return;
   }
   const Json number = ms.is_string() ? Json::parse(ms.get_ref<const std::string&>(), nullptr, false) : ms;
@@ -96,9 +96,9 @@ void add_schedule(const Json& schedule, const std::string& machine, records::Spa
   double sum = 0;
   for (const double us : launches) sum += us;
   const bool is_illegal = records::member_of(schedule, "legality_check") == false;
-  const double least = launches.empty() || is_illegal ? 0 : *std::ranges::min_element(launches);
+  const double min_us = launches.empty() || is_illegal ? 0 : *std::ranges::min_element(launches);
   Record record =
-      records::timed(least, is_illegal ? Status::invalid : Status::launch_error, is_illegal ? "not legal" : "no time");
+      records::timed(min_us, is_illegal ? Status::invalid : Status::launch_error, is_illegal ? "not legal" : "no time");
   if (record.outcome.ok()) record.run_seconds = sum * 1e-6;
   space.add(settings_of_schedule(schedule), std::move(record), std::move(launches));
 }
@@ -128,8 +128,8 @@ void add_program(const Json& program, const std::string& key, records::BySpace& 
   if (!schedules.is_array())
     throw Error(fmt::format("{}: expected a program of LOOPerSet with a schedules_list, found none", place));
   std::string name = key;
-  for (const char* each : {"filename", "program_name"})
-    if (const std::string text = records::text_of(program, each); !text.empty()) name = text;
+  for (const char* field : {"filename", "program_name"})
+    if (const std::string text = records::text_of(program, field); !text.empty()) name = text;
   const std::string node = records::text_of(program, "node_name");
   for (const std::string& machine : machines_of(schedules, place)) {
     records::SparseRecords& space =

@@ -58,8 +58,8 @@ Times times_of(const Json& seconds, const std::string& place) {
   Times times;
   double sum = 0;
   bool failed = seconds.empty();
-  for (const Json& each : seconds) {
-    const double time = records::number_of(each).value_or(0);
+  for (const Json& element : seconds) {
+    const double time = records::number_of(element).value_or(0);
     failed = failed || !(time > 0) || time >= none;
     sum += times.launches.emplace_back(time * 1e6);
   }

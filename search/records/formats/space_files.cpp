@@ -42,12 +42,12 @@ bool belongs_to_another(const std::string& path, const std::set<std::string>& al
 std::set<std::string> files_in(const std::string& folder) {
   std::set<std::string> files;
   std::error_code error;
-  for (auto each = fs::recursive_directory_iterator(folder, error); !error && each != fs::end(each);
-       each.increment(error)) {
-    const bool hidden = each->path().filename().string().starts_with('.');
+  for (auto entry = fs::recursive_directory_iterator(folder, error); !error && entry != fs::end(entry);
+       entry.increment(error)) {
+    const bool hidden = entry->path().filename().string().starts_with('.');
     std::error_code unreadable;
-    if (hidden && each->is_directory(unreadable)) each.disable_recursion_pending();
-    if (!hidden && each->is_regular_file(unreadable)) files.insert(each->path().string());
+    if (hidden && entry->is_directory(unreadable)) entry.disable_recursion_pending();
+    if (!hidden && entry->is_regular_file(unreadable)) files.insert(entry->path().string());
   }
   if (error) throw Error(fmt::format("{}: expected a folder that can be read: {}", folder, error.message()));
   return files;

@@ -185,10 +185,10 @@ class TableReader {
     Objective& objective = builder_.objective();
     std::string head = columns.time;
     bool own = false;
-    for (const std::string& each : heads_)
-      if (const auto told = parse_objective_head(each); told && (!choice || told->name == choice->name)) {
+    for (const std::string& candidate : heads_)
+      if (const auto told = parse_objective_head(candidate); told && (!choice || told->name == choice->name)) {
         objective = *told;
-        head = each;
+        head = candidate;
         own = true;
       }
     const bool has_column = choice && std::ranges::find(heads_, choice->name) != heads_.end();

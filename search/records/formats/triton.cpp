@@ -56,8 +56,8 @@ std::vector<Records> records::parse_triton(const Source& source) {
   const Json& timings = member_of(json, "configs_timings");
   if (!timings.is_array()) expected(source.place, "a list 'configs_timings'", timings);
   std::vector<std::string> key;
-  for (const Json& each : member_of(json, "key"))
-    key.push_back(each.is_string() ? each.get<std::string>() : compact(each));
+  for (const Json& part : member_of(json, "key"))
+    key.push_back(part.is_string() ? part.get<std::string>() : compact(part));
   BySpace spaces(source);
   SparseRecords& space = spaces.of("", stem_of(source.place), "", key.empty() ? "" : problem_size_json(key));
   for (const Json& pair : timings) {

@@ -83,7 +83,7 @@ std::string cached(const Records& records, std::size_t row) {
   members.push_back(member(records.objective.name, ok ? deplo::Json(objective_value(records, row)) : word));
   if (!ok) members.push_back(member("__error__", word));
   if (!ok && record.outcome.message != kernel_tuner_word(record.outcome.status))
-    for (std::string& each : own_failure(record.outcome)) members.push_back(std::move(each));
+    for (std::string& failure : own_failure(record.outcome)) members.push_back(std::move(failure));
   if (record.launches > 0) members.push_back(member("times", milliseconds(records.launches_of(record))));
   members.push_back(member("compile_time", deplo::Json(record.build_seconds * 1e3)));
   members.push_back(member("verification_time", deplo::Json(0)));
@@ -144,7 +144,7 @@ std::string result(const Records& records, std::size_t row) {
                                       member("times", times),
                                       member("invalidity", deplo::Json(t4_word(record.outcome.status)))};
   if (!ok && record.outcome.message != t4_word(record.outcome.status))
-    for (std::string& each : own_failure(record.outcome)) members.push_back(std::move(each));
+    for (std::string& failure : own_failure(record.outcome)) members.push_back(std::move(failure));
   members.push_back(member("correctness", deplo::Json(ok ? 1 : 0)));
   const deplo::Json value =
       ok ? deplo::Json(objective_value(records, row)) : deplo::Json(t4_word(record.outcome.status));
@@ -185,12 +185,12 @@ std::string cell(const std::string& text) {
 }
 
 std::string print_csv(const Records& records) {
-  std::uint32_t most = 0;
-  for (const Record& record : records.records) most = std::max(most, record.launches);
+  std::uint32_t max_launches = 0;
+  for (const Record& record : records.records) max_launches = std::max(max_launches, record.launches);
   std::string text;
   for (const Knob& knob : records.knobs) text += cell(knob.name) + ",";
   text += "status,message,build (s),run (s)," + cell(objective_head(records.objective));
-  for (std::uint32_t i = 0; i < most; ++i) text += fmt::format(",launch {} (us)", i + 1);
+  for (std::uint32_t i = 0; i < max_launches; ++i) text += fmt::format(",launch {} (us)", i + 1);
   text += '\n';
   for (std::size_t row = 0; row < records.records.size(); ++row) {
     const Record& record = records.records[row];
@@ -200,7 +200,8 @@ std::string print_csv(const Records& records) {
                         record.build_seconds, record.run_seconds);
     if (record.outcome.ok()) text += fmt::format("{}", records.objective_of(row));
     const auto launches = records.launches_of(record);
-    for (std::uint32_t i = 0; i < most; ++i) text += i < record.launches ? fmt::format(",{}", launches[i]) : ",";
+    for (std::uint32_t i = 0; i < max_launches; ++i)
+      text += i < record.launches ? fmt::format(",{}", launches[i]) : ",";
     text += '\n';
   }
   return text;

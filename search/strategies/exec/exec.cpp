@@ -198,8 +198,8 @@ class Exec final : public Searcher {
       nonsense(fmt::format("a list of {}", n == 1 ? "one candidate" : fmt::format("1 to {} candidates", n)), asked);
     std::vector<Candidate> fresh;
     Message became = Message::array();
-    for (const Message& each : asked) {
-      Candidate candidate = candidate_of(each);
+    for (const Message& message : asked) {
+      Candidate candidate = candidate_of(message);
       if (!candidate) {
         became.push_back(Message());
         continue;

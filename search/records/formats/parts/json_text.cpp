@@ -30,7 +30,8 @@ std::string without_nan(std::string_view text) {
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const std::string_view rest = text.substr(i);
-    const auto word = std::ranges::find_if(no_numbers, [&](std::string_view each) { return rest.starts_with(each); });
+    const auto word =
+        std::ranges::find_if(no_numbers, [&](std::string_view spelling) { return rest.starts_with(spelling); });
     if (!quoted && word != no_numbers.end()) {
       if (out.ends_with('-')) out.pop_back();
       out += "null";

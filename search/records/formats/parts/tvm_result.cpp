@@ -52,8 +52,8 @@ std::optional<TvmResult> tvm_result_of(const Json& result) {
 std::string tvm_target_name(const Json& target) {
   if (target.is_string()) return target.get<std::string>();
   std::string name;
-  for (const char* each : {"kind", "tag", "arch", "mcpu", "model"})
-    if (const std::string text = text_of(target, each); !text.empty()) name += (name.empty() ? "" : " ") + text;
+  for (const char* key : {"kind", "tag", "arch", "mcpu", "model"})
+    if (const std::string text = text_of(target, key); !text.empty()) name += (name.empty() ? "" : " ") + text;
   return name;
 }
 
