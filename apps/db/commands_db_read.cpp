@@ -167,9 +167,9 @@ Reader add_reader(Command db, const char* name, const char* help, const char* ex
 /// Returns the sizes for which the rule was made: "M=8..512 N=64".
 std::string sizes_of(const engine::DispatchRule& rule) {
   std::string text;
-  for (const auto& [name, columns, least, most] : rule.extents)
-    text += fmt::format("{}{}={:g}{}", text.empty() ? "" : " ", name, least,
-                        least == most ? "" : fmt::format("..{:g}", most));
+  for (const auto& [name, columns, min, max] : rule.extents)
+    text +=
+        fmt::format("{}{}={:g}{}", text.empty() ? "" : " ", name, min, min == max ? "" : fmt::format("..{:g}", max));
   return text;
 }
 

@@ -111,8 +111,8 @@ class RuleReader {
 
   DispatchRule::Node read_node(const Config& config, std::int64_t count) const {
     config.only({"schedule", "extent", "below", "yes", "no"});
-    const auto index = [&](const char* key, std::int64_t least, std::int64_t size) {
-      return static_cast<std::size_t>(config.at(key).integer(least, size - 1));
+    const auto index = [&](const char* key, std::int64_t min, std::int64_t size) {
+      return static_cast<std::size_t>(config.at(key).integer(min, size - 1));
     };
     DispatchRule::Node node;
     if (config.has("schedule")) {
@@ -197,7 +197,7 @@ std::optional<std::size_t> dispatch(const DispatchRule& rule, const std::vector<
   for (const DispatchRule::Extent& extent : rule.extents)
     for (const std::size_t column : extent.columns) {
       if (column >= numbers.size() || numbers[column] != numbers[extent.columns.front()]) return std::nullopt;
-      if (!(numbers[column] >= extent.least && numbers[column] <= extent.most)) return std::nullopt;
+      if (!(numbers[column] >= extent.min && numbers[column] <= extent.max)) return std::nullopt;
       varies[column] = true;
     }
   for (std::size_t column = 0; column < numbers.size(); ++column)
@@ -215,7 +215,7 @@ std::string print(const DispatchRule& rule) {
   Json extents = Json::array();
   for (const DispatchRule::Extent& one : rule.extents)
     extents.push_back(Json::object(
-        {{"name", one.name}, {"columns", Json::array(one.columns)}, {"least", one.least}, {"most", one.most}}));
+        {{"name", one.name}, {"columns", Json::array(one.columns)}, {"least", one.min}, {"most", one.max}}));
   Json schedules = Json::array();
   for (const std::string& trail : rule.schedules) schedules.push_back(trail.empty() ? heuristic_word : trail.c_str());
   const auto node = [](const DispatchRule::Node& one) { return json_of(one); };

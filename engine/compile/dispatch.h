@@ -38,7 +38,7 @@ struct DispatchRule {
   struct Extent {
     std::string name;                  // the name of a symbol, or "n7" for number 7 of the form
     std::vector<std::size_t> columns;  // the numbers of the form that equal this extent in every kernel of the family
-    double least = 0, most = 0;        // range in the family, inclusive
+    double min = 0, max = 0;           // range in the family, inclusive
     bool operator==(const Extent&) const = default;
   };
   /// A leaf chooses a schedule. Any other node asks whether an extent is below a number.

@@ -169,7 +169,7 @@ Operand is_in(Values values) {
   const auto* list = std::get_if<List>(&values[1]);
   if (list == nullptr) fail("expected a list after in");
   const Scalar& value = scalar_of(values[0]);
-  return truth(std::ranges::any_of(*list, [&](const Scalar& each) { return equal(each, value); }));
+  return truth(std::ranges::any_of(*list, [&](const Scalar& element) { return equal(element, value); }));
 }
 Operand is_not_in(Values values) { return truth(!is_true(scalar_of(is_in(values)))); }
 
@@ -238,7 +238,7 @@ Operand range(Values values) {
 struct Named {
   std::string_view name;
   Node::Function function;
-  std::size_t least, most;  // bounds on the number of arguments
+  std::size_t min, max;  // bounds on the number of arguments
 };
 constexpr std::array functions = {
     Named{"min", least, 1, 64},
@@ -627,7 +627,7 @@ class Parser {
       }
       ++at_;
       std::vector<NodePtr> parts = elements(")");
-      if (parts.size() < function->least || parts.size() > function->most)
+      if (parts.size() < function->min || parts.size() > function->max)
         expected(fmt::format("a different number of arguments of {}", word));
       return call(function->function, std::move(parts));
     }

@@ -61,10 +61,10 @@ std::int64_t LaunchSizes::largest(const Expression& expression) const {
       }
     configurations = std::move(extended);
   }
-  std::int64_t most = 0;
+  std::int64_t max_size = 0;
   for (const std::vector<Scalar>& configuration : configurations)
-    most = std::max(most, size(expression, configuration, "an array size"));
-  return most;
+    max_size = std::max(max_size, size(expression, configuration, "an array size"));
+  return max_size;
 }
 
 /// Rounds fractions up, as Kernel Tuner does.
@@ -82,7 +82,7 @@ std::int64_t LaunchSizes::size(const Expression& expression, const std::vector<S
 
 std::vector<std::int64_t> LaunchSizes::threads(const std::vector<Scalar>& configuration) const {
   std::vector<std::int64_t> extents;
-  for (const Expression& each : block) extents.push_back(size(each, configuration, "a block size"));
+  for (const Expression& expression : block) extents.push_back(size(expression, configuration, "a block size"));
   return extents;
 }
 
@@ -94,8 +94,8 @@ std::vector<std::int64_t> LaunchSizes::blocks(const std::vector<Scalar>& configu
     // Without divisors, the problem size is divided by the block size, as Kernel Tuner does.
     if (axis < problem.size() && (divided || global.empty())) {
       std::int64_t divisor = divisors[axis].empty() && !divided ? each_block[axis] : 1;
-      for (const Expression& each : divisors[axis]) {
-        const std::int64_t factor = size(each, configuration, "a grid divisor");
+      for (const Expression& expression : divisors[axis]) {
+        const std::int64_t factor = size(expression, configuration, "a grid divisor");
         divisor = divisor > problem[axis] / factor ? std::max(divisor, problem[axis]) : divisor * factor;
       }
       extents.push_back((problem[axis] - 1) / divisor + 1);

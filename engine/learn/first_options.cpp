@@ -114,11 +114,13 @@ std::vector<FirstOptionSummary> summarise(const std::vector<FirstOption>& option
   std::vector<std::pair<double, FirstOptionSummary>> ranked;
   for (auto& [knob, sum] : sums) {
     sum.summary.mean_loss = std::exp(sum.logs / static_cast<double>(sum.summary.kernels));
-    const auto most = std::ranges::max_element(sum.changes, {}, [](const auto& change) { return change.second; });
-    if (most != sum.changes.end()) sum.summary.instead = fmt::format("{} ({})", most->first, most->second);
+    const auto commonest_change =
+        std::ranges::max_element(sum.changes, {}, [](const auto& change) { return change.second; });
+    if (commonest_change != sum.changes.end())
+      sum.summary.instead = fmt::format("{} ({})", commonest_change->first, commonest_change->second);
     ranked.emplace_back(sum.logs, std::move(sum.summary));
   }
-  std::ranges::stable_sort(ranked, std::greater<>(), [](const auto& each) { return each.first; });
+  std::ranges::stable_sort(ranked, std::greater<>(), [](const auto& entry) { return entry.first; });
   std::vector<FirstOptionSummary> summaries;
   for (auto& [logs, summary] : ranked) summaries.push_back(std::move(summary));
   return summaries;

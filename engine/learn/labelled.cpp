@@ -28,24 +28,24 @@ std::optional<rules::Features> features_of(const ir::Program& loop, const Target
   return rules::features(lowering.value().program(), target);
 }
 
-/// Returns the valid trials, or `most` of them, evenly spaced.
-std::vector<measure::KnownTrial> valid_trials(measure::Store& store, const StoreKey& key, std::size_t most) {
+/// Returns the valid trials, or `max_trials` of them, evenly spaced.
+std::vector<measure::KnownTrial> valid_trials(measure::Store& store, const StoreKey& key, std::size_t max_trials) {
   std::vector<measure::KnownTrial> trials = store.known_trials(key.kernel, key.device, key.protocol);
   std::erase_if(trials, [](const measure::KnownTrial& known) {
     return known.trial.status != Status::ok || !(known.trial.timing.median_us > 0);
   });
-  if (trials.size() <= most) return trials;
-  std::vector<measure::KnownTrial> some;
-  for (std::size_t i = 0; i < most; ++i) some.push_back(std::move(trials[i * trials.size() / most]));
-  return some;
+  if (trials.size() <= max_trials) return trials;
+  std::vector<measure::KnownTrial> selection;
+  for (std::size_t i = 0; i < max_trials; ++i) selection.push_back(std::move(trials[i * trials.size() / max_trials]));
+  return selection;
 }
 
-Labelled label(measure::Store& store, const StoreKey& key, std::size_t most) {
+Labelled label(measure::Store& store, const StoreKey& key, std::size_t max_trials) {
   const ir::Program loop = parse_kernel(key.text, {}, key.name);
   const Target target = measure::target_of(key.info);
   const rules::Ceilings ceilings = store.ceilings(key.device);
   Labelled set{key.name, key.info.name, key.name, {rules::feature_names().size(), {}}, {}, {}};
-  for (const measure::KnownTrial& known : valid_trials(store, key, most)) {
+  for (const measure::KnownTrial& known : valid_trials(store, key, max_trials)) {
     const auto found = features_of(loop, target, known.trial.trail);
     if (!found) continue;
     const std::vector<float> values = rules::feature_vector(*found);
@@ -80,20 +80,20 @@ Column column(const search::Knob& knob) {
 
 }  // namespace
 
-std::vector<Labelled> label_store(const std::string& file, std::size_t least, std::size_t most) {
+std::vector<Labelled> label_store(const std::string& file, std::size_t min_records, std::size_t max_trials) {
   const UnpackedStore unpacked(file);
   const std::vector<StoreKey> keys = store_keys(unpacked.path());
   measure::Store store = measure::Store::open_to_read(unpacked.path());
   std::vector<Labelled> sets;
   for (const StoreKey& key : keys) {
     if (!key.text.starts_with("===")) continue;  // an imported kernel has no Loop IR
-    Labelled set = label(store, key, most);
-    if (set.logs.size() >= least) sets.push_back(std::move(set));
+    Labelled set = label(store, key, max_trials);
+    if (set.logs.size() >= min_records) sets.push_back(std::move(set));
   }
   return sets;
 }
 
-std::vector<Labelled> label_records(const search::Records& records, std::size_t least) {
+std::vector<Labelled> label_records(const search::Records& records, std::size_t min_records) {
   std::vector<Column> columns;
   for (const search::Knob& knob : records.knobs) columns.push_back(column(knob));
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
@@ -117,7 +117,7 @@ std::vector<Labelled> label_records(const search::Records& records, std::size_t 
     }
     set.logs.push_back(std::log(outcome.microseconds));
   }
-  if (set.logs.size() < least) return {};
+  if (set.logs.size() < min_records) return {};
   return {std::move(set)};
 }
 

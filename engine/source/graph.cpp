@@ -58,11 +58,11 @@ namespace {
 
 class Variations {
  public:
-  Variations(const ir::torch::Graph& graph, const Passes& passes, std::size_t most)
-      : graph_(graph), passes_(passes), most_(most) {}
+  Variations(const ir::torch::Graph& graph, const Passes& passes, std::size_t max_variations)
+      : graph_(graph), passes_(passes), max_variations_(max_variations) {}
 
   void add(const Trail& changes) {
-    if (found_.size() == most_) return;
+    if (found_.size() == max_variations_) return;
     Result<rules::Fused> fused = lower_by_trail(graph_, passes_, changes);
     if (!fused.ok()) return;  // the change removes a decision that was changed before
     std::vector<Fork> forks = fused.value().forks;
@@ -80,7 +80,7 @@ class Variations {
  private:
   const ir::torch::Graph& graph_;
   const Passes& passes_;
-  std::size_t most_;
+  std::size_t max_variations_;
   std::set<std::string> varied_;  // knobs that are varied already
   std::vector<Variation> found_;
 };

@@ -26,7 +26,7 @@ bool matches(std::string_view pattern, std::string_view knob) {
 /// Returns the restriction that counts for the knob, or nullptr if there is none.
 const Restriction* restriction_of(std::string_view knob, const Restrictions& restrictions) {
   const auto found = std::find_if(restrictions.rbegin(), restrictions.rend(),
-                                  [&](const Restriction& each) { return matches(each.knob, knob); });
+                                  [&](const Restriction& restriction) { return matches(restriction.knob, knob); });
   return found == restrictions.rend() ? nullptr : &*found;
 }
 

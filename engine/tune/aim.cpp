@@ -30,17 +30,17 @@ Aim::Aim(const measure::Objectives& objectives, std::size_t number, std::span<co
                                        : "a compromise of " + print(objectives);
   if (number < objectives.size() || objectives.empty()) return;
   std::vector<measure::Point> points;
-  for (const std::vector<double>& each : values) points.push_back({each});
+  for (const std::vector<double>& point : values) points.push_back({point});
   if (points.empty()) points.push_back({std::vector<double>(objectives.size(), 0)});
-  std::vector<double> most(objectives.size(), -std::numeric_limits<double>::infinity());
-  least_.assign(objectives.size(), std::numeric_limits<double>::infinity());
+  std::vector<double> maximum(objectives.size(), -std::numeric_limits<double>::infinity());
+  minimum_.assign(objectives.size(), std::numeric_limits<double>::infinity());
   for (const std::size_t i : measure::pareto_front(points, objectives))
     for (std::size_t o = 0; o < objectives.size(); ++o) {
-      least_[o] = std::min(least_[o], points[i].values[o]);
-      most[o] = std::max(most[o], points[i].values[o]);
+      minimum_[o] = std::min(minimum_[o], points[i].values[o]);
+      maximum[o] = std::max(maximum[o], points[i].values[o]);
     }
   for (std::size_t o = 0; o < objectives.size(); ++o)
-    range_.push_back(most[o] > least_[o] ? most[o] - least_[o] : least_[o] > 0 ? least_[o] : 1.0);
+    range_.push_back(maximum[o] > minimum_[o] ? maximum[o] - minimum_[o] : minimum_[o] > 0 ? minimum_[o] : 1.0);
 }
 
 double Aim::operator()(std::span<const double> values) const {
@@ -55,7 +55,7 @@ double Aim::compromise(std::span<const double> values) const {
   constexpr double augmentation = 0.05;
   double largest = 0, sum = 0;
   for (std::size_t o = 0; o < values.size(); ++o) {
-    const double distance = std::max((values[o] - least_[o]) / range_[o], 0.0);
+    const double distance = std::max((values[o] - minimum_[o]) / range_[o], 0.0);
     largest = std::max(largest, distance);
     sum += distance;
   }

@@ -26,8 +26,8 @@ class Aim {
   double compromise(std::span<const double> values) const;
 
   std::size_t number_;  // index of the only objective of this search, or the number of objectives for the compromise
-  bool is_positive_ = false;           // true: the aim is a time or an energy
-  std::vector<double> least_, range_;  // least value and range of each objective on the front so far
+  bool is_positive_ = false;             // true: the aim is a time or an energy
+  std::vector<double> minimum_, range_;  // least value and range of each objective on the front so far
   std::string text_;
 };
 

@@ -114,13 +114,13 @@ std::optional<KernelSets::Chosen> KernelSets::choose(const TimeOf& time_of) cons
 }
 
 std::map<std::string, double> KernelSets::weights(const TimeOf& time_of) const {
-  double least = 0;
+  double min_us = 0;
   for (const KernelSet& set : sets_)
-    if (const double us = sum_of(set, time_of); us > 0 && (least == 0 || us < least)) least = us;
+    if (const double us = sum_of(set, time_of); us > 0 && (min_us == 0 || us < min_us)) min_us = us;
   std::map<std::string, double> weights;
   for (const KernelSet& set : sets_) {
     const double us = sum_of(set, time_of);
-    const double speed = us > 0 ? least / us : 1;  // a set without a time may turn out to be the fastest
+    const double speed = us > 0 ? min_us / us : 1;  // a set without a time may turn out to be the fastest
     const double weight = speed * max_behind < 1 ? 0 : speed * speed / static_cast<double>(set.kernels.size());
     for (const std::string& kernel : set.kernels) weights[kernel] = std::max(weights[kernel], weight);
   }

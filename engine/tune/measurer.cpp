@@ -189,8 +189,8 @@ Measurer::Known Measurer::known_of(const measure::TrialRecord& trial, double sec
 /// Returns the known result of a source, or nullptr. A result of full effort also answers a request for less effort,
 /// but not vice versa.
 const Measurer::Known* Measurer::known(const std::string& digest, double effort) {
-  for (const double enough : {1.0, effort}) {
-    const auto& by_digest = recall(task_.protocol.with_effort(enough)).by_digest;
+  for (const double known_effort : {1.0, effort}) {
+    const auto& by_digest = recall(task_.protocol.with_effort(known_effort)).by_digest;
     if (const auto found = by_digest.find(digest); found != by_digest.end()) return &found->second;
   }
   return nullptr;

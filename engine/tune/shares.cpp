@@ -25,10 +25,10 @@ double spread(double trials) { return std::log1p(trials / first_trials); }
 // trials. The slope is bounded by the room that the ceilings leave. It is also bounded relative to the expectation, so
 // that one time inflated by another load on the machine does not claim the time of all other kernels.
 double slope_of(const Prospect& kernel, double expected) {
-  constexpr double weight = 1;  // weight of the expectation, equal to that of seven trials
-  constexpr double most = 3;    // upper bound, as a multiple of the expectation
+  constexpr double weight = 1;        // weight of the expectation, equal to that of seven trials
+  constexpr double max_multiple = 3;  // upper bound, as a multiple of the expectation
   const double seen = (weight * expected + kernel.gain) / (weight + spread(static_cast<double>(kernel.trials)));
-  return std::min({seen, most * expected, std::max(kernel.room, 0.0)});
+  return std::min({seen, max_multiple * expected, std::max(kernel.room, 0.0)});
 }
 
 double seconds_a_trial(const Prospect& kernel, const Expectation& expectation) {

@@ -168,8 +168,8 @@ class Tuner {
     const auto time_of = [&](const std::string& kernel) { return rows_[numbers_.at(kernel)].heuristic_us; };
     for (const KernelSets& graph : graphs_)
       for (const auto& [kernel, weight] : graph.weights(time_of)) {
-        double& most = weights[numbers_.at(kernel)];
-        most = std::max(most, weight);
+        double& max_weight = weights[numbers_.at(kernel)];
+        max_weight = std::max(max_weight, weight);
       }
     for (const auto& [i, weight] : weights)
       if (rows_[i].alternative) give_weight(i, weight);

@@ -287,8 +287,8 @@ class KernelTuner {
     if (row_.heuristic_us <= 0 || row_.best_us <= 0) return;
     prospect_.gain = std::log(row_.heuristic_us / row_.best_us);
     constexpr std::int64_t cold = 0;  // bytes of the operands that the last-level cache holds
-    const double least = rules::least_us(least_work_, highest(session_.known, session_.seen), cold, 1);
-    prospect_.room = room_for(row_.best_us, least);
+    const double min_us = rules::least_us(least_work_, highest(session_.known, session_.seen), cold, 1);
+    prospect_.room = room_for(row_.best_us, min_us);
   }
 
   void confirm();

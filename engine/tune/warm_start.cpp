@@ -36,10 +36,10 @@ std::vector<Near> nearest(const std::string& store, const std::string& text) {
 search::SourceTask source_of(const std::vector<measure::KnownTrial>& trials) {
   search::SourceTask source;
   for (const measure::KnownTrial& known : trials) {
-    search::Experience each{parse_trail(known.trial.trail), infinity};
+    search::Experience experience{parse_trail(known.trial.trail), infinity};
     if (known.trial.status == Status::ok && known.trial.timing.median_us > 0)
-      each.microseconds = known.trial.timing.median_us;
-    source.push_back(std::move(each));
+      experience.microseconds = known.trial.timing.median_us;
+    source.push_back(std::move(experience));
   }
   return source;
 }
@@ -47,14 +47,14 @@ search::SourceTask source_of(const std::vector<measure::KnownTrial>& trials) {
 // Returns the fastest trials that exist in the space, in the order of their times. Of equal times, the trial that was
 // stored first comes first.
 std::vector<search::Candidate> fastest_of(const search::SourceTask& trials, const search::Space& space,
-                                          std::size_t most) {
+                                          std::size_t limit) {
   std::vector<const search::Experience*> valid;
   for (const search::Experience& trial : trials)
     if (std::isfinite(trial.microseconds)) valid.push_back(&trial);
   std::ranges::stable_sort(valid, {}, &search::Experience::microseconds);
   std::vector<search::Candidate> found;
   for (const search::Experience* trial : valid) {
-    if (found.size() == most) break;
+    if (found.size() == limit) break;
     if (auto position = space.find(trial->trail)) found.push_back(std::move(position));
   }
   return found;
@@ -62,14 +62,14 @@ std::vector<search::Candidate> fastest_of(const search::SourceTask& trials, cons
 
 }  // namespace
 
-std::vector<WarmSource> warm_sources(const std::string& path, const std::string& kernel_text, std::size_t most) {
+std::vector<WarmSource> warm_sources(const std::string& path, const std::string& kernel_text, std::size_t limit) {
   const std::vector<Near> near = nearest(path, kernel_text);
   measure::Store store = measure::Store::open_to_read(path);
   std::vector<WarmSource> sources;
   for (const auto& [key, distance] : near) {
-    if (sources.size() == most) break;
+    if (sources.size() == limit) break;
     search::SourceTask trials = source_of(store.known_trials(key.kernel, key.device, key.protocol));
-    const auto valid = [](const search::Experience& each) { return std::isfinite(each.microseconds); };
+    const auto valid = [](const search::Experience& experience) { return std::isfinite(experience.microseconds); };
     if (std::ranges::count_if(trials, valid) < 2) continue;  // too few to learn from
     sources.push_back({key.name, key.info.name, distance, std::move(trials)});
   }
@@ -77,19 +77,19 @@ std::vector<WarmSource> warm_sources(const std::string& path, const std::string&
 }
 
 std::vector<search::Candidate> fastest(const std::vector<WarmSource>& sources, const search::Space& space,
-                                       std::size_t each) {
+                                       std::size_t per_source) {
   std::vector<std::vector<search::Candidate>> columns;
-  for (const WarmSource& source : sources) columns.push_back(fastest_of(source.trials, space, each));
+  for (const WarmSource& source : sources) columns.push_back(fastest_of(source.trials, space, per_source));
   std::vector<search::Candidate> result;
   std::set<std::string> seen;
-  for (std::size_t place = 0; place < each; ++place)
+  for (std::size_t place = 0; place < per_source; ++place)
     for (const auto& column : columns)
       if (place < column.size() && seen.insert(print(column[place]->trail())).second) result.push_back(column[place]);
   return result;
 }
 
 std::vector<search::Candidate> replayed(const std::vector<Winner>& winners, const search::Space& space,
-                                        const Trail& heuristic, const ir::Work& work, std::size_t most) {
+                                        const Trail& heuristic, const ir::Work& work, std::size_t limit) {
   const auto knobs = [](const Trail& trail) {
     std::set<std::string> names;
     for (const auto& choice : trail) names.insert(choice.knob);
@@ -107,11 +107,11 @@ std::vector<search::Candidate> replayed(const std::vector<Winner>& winners, cons
   for (const Winner& winner : winners)
     if (!heuristic.empty() && !winner.trail.empty() && winner.trail.front().knob == heuristic.front().knob)
       near.emplace_back(distance(winner), &winner);
-  std::ranges::stable_sort(near, {}, [](const auto& each) { return each.first; });
+  std::ranges::stable_sort(near, {}, [](const auto& entry) { return entry.first; });
   std::vector<search::Candidate> result;
   std::set<std::string> seen{print(heuristic)};
   for (const auto& [apart, winner] : near) {
-    if (result.size() == most) break;
+    if (result.size() == limit) break;
     search::Candidate candidate = search::replay(space, winner->trail);
     if (seen.insert(print(candidate->trail())).second) result.push_back(std::move(candidate));
   }

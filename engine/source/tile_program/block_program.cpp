@@ -197,8 +197,8 @@ measure::Expectation BlockProgram::expectation() const {
     expected.files[buffer.name] =
         write_numbers(buffer.name + ".expected", measure::numbers_of(after[i], dtype), {dtype, shape});
     if (exact.empty() || !ir::is_float(dtype)) continue;
-    const std::vector<double> most = measure::rounding_of(after[i].numbers(), exact[i].numbers(), dtype);
-    const ir::Numbers rounding(std::vector<float>(most.begin(), most.end()));
+    const std::vector<double> bounds = measure::rounding_of(after[i].numbers(), exact[i].numbers(), dtype);
+    const ir::Numbers rounding(std::vector<float>(bounds.begin(), bounds.end()));
     expected.rounding[buffer.name] = write_numbers(buffer.name + ".rounding", rounding, {ir::DType::f32, shape});
   }
   if (heuristic_.assertion_buffer >= 0) {

@@ -16,12 +16,12 @@ namespace {
 /// values are computed again for each output that needs them, because an element of Loop IR cannot store values for
 /// other elements.
 double repetitions(const ir::Module& module) {
-  double done = 0, least = 0;
+  double done = 0, min_flops = 0;
   for (const ir::Program& kernel : module.kernels) {
     done += ir::work(kernel).flops;
-    least += rules::least_work(kernel).flops;
+    min_flops += rules::least_work(kernel).flops;
   }
-  return least > 0 ? done / least : 1;
+  return min_flops > 0 ? done / min_flops : 1;
 }
 
 /// Programs without repetitions take 5 times as long block by block as element by element, in the geometric mean of

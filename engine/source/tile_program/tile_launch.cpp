@@ -285,11 +285,11 @@ void give_source(const TileLaunch::Array& array, ir::Tensor& tensor) {
 }  // namespace
 
 std::int64_t elements_of(const TileLaunch::Array& array) {
-  constexpr std::int64_t most = 1 << 28;
+  constexpr std::int64_t element_limit = 1 << 28;
   const std::int64_t elements = ir::element_count(array.shape);
-  if (elements > most)
-    throw Error(
-        fmt::format("array {}: expected at most {} elements to run with, found {}", array.name, most, elements));
+  if (elements > element_limit)
+    throw Error(fmt::format("array {}: expected at most {} elements to run with, found {}", array.name, element_limit,
+                            elements));
   return elements;
 }
 

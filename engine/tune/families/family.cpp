@@ -101,8 +101,8 @@ std::vector<DispatchRule::Extent> extents_of(const std::vector<const Member*>& m
   for (std::size_t column = 0; column < members.front()->form.numbers.size(); ++column) {
     std::vector<double> values;
     for (const Member* member : members) values.push_back(member->form.numbers[column]);
-    const auto [least, most] = std::ranges::minmax(values);
-    if (least == most) continue;
+    const auto [min, max] = std::ranges::minmax(values);
+    if (min == max) continue;
     const auto [found, fresh] = known.emplace(values, extents.size());
     if (!fresh) {
       extents[found->second].columns.push_back(column);
@@ -115,7 +115,7 @@ std::vector<DispatchRule::Extent> extents_of(const std::vector<const Member*>& m
       };
       if (std::ranges::all_of(members, is_equal)) name = symbol;
     }
-    extents.push_back({std::move(name), {column}, least, most});
+    extents.push_back({std::move(name), {column}, min, max});
   }
   return extents;
 }

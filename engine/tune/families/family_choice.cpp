@@ -47,8 +47,8 @@ class SetSearch {
   Rating rate(const std::vector<std::size_t>& chosen) const {
     std::vector<double> losses;
     for (const std::vector<double>& of_shape : losses_) {
-      double& least = losses.emplace_back(unbounded);
-      for (const std::size_t schedule : chosen) least = std::min(least, of_shape[schedule]);
+      double& min_loss = losses.emplace_back(unbounded);
+      for (const std::size_t schedule : chosen) min_loss = std::min(min_loss, of_shape[schedule]);
     }
     return {loss_of(goal_, losses), loss_of({FamilyGoal::Over::mean, 0}, losses)};
   }
@@ -228,7 +228,7 @@ class Forest {
   /// Removes the split whose removal costs least. Returns false if no removal meets the goal.
   bool prune() {
     Branch* best = nullptr;
-    double least = unbounded;
+    double min_loss = unbounded;
     for (Branch& root : roots_)
       for_each_last_split(root, [&](Branch& branch) {
         auto yes = std::exchange(branch.yes, nullptr), no = std::exchange(branch.no, nullptr);
@@ -236,7 +236,7 @@ class Forest {
         branch.yes = std::move(yes);
         branch.no = std::move(no);
         const double loss = without.own + without.between;
-        if (without.meets(goal_) && loss < least) best = &branch, least = loss;
+        if (without.meets(goal_) && loss < min_loss) best = &branch, min_loss = loss;
       });
     if (best == nullptr) return false;
     best->yes.reset();
