@@ -18,9 +18,9 @@ namespace {
 constexpr const char* place = "deplo::tune:1";  // in messages: line 1 of the text that is stored with the run
 
 template <class Number>
-void check_range(Number value, const char* kind, Number least, Number most) {
-  if (!(value >= least && value <= most))
-    throw Error(fmt::format("{}: expected {} between {} and {}, found '{}'", place, kind, least, most, value));
+void check_range(Number value, const char* kind, Number min, Number max) {
+  if (!(value >= min && value <= max))
+    throw Error(fmt::format("{}: expected {} between {} and {}, found '{}'", place, kind, min, max, value));
 }
 
 engine::Experiment experiment_of(const Source& source, const TuneOptions& options) {

@@ -12,14 +12,14 @@ namespace {
 
 // Replaces CLI11's own range check, which accepts NaN in every range and prints bounds as 0.000000.
 template <class Number>
-CLI::Validator in_range(Number least, Number most) {
-  const auto check = [least, most](const std::string& text) -> std::string {
+CLI::Validator in_range(Number min, Number max) {
+  const auto check = [min, max](const std::string& text) -> std::string {
     Number value{};
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     // A NaN is in no range.
-    if (error == std::errc() && end == text.data() + text.size() && value >= least && value <= most) return "";
+    if (error == std::errc() && end == text.data() + text.size() && value >= min && value <= max) return "";
     const char* const kind = std::is_integral_v<Number> ? "an integer" : "a number";
-    return fmt::format("expected {} between {} and {}, found '{}'", kind, least, most, text);
+    return fmt::format("expected {} between {} and {}, found '{}'", kind, min, max, text);
   };
   return CLI::Validator(check, "");
 }
@@ -36,18 +36,18 @@ Option& Option::show_default() {
   return *this;
 }
 
-Option& Option::between(std::int64_t least, std::int64_t most) {
-  option_->check(in_range(least, most));
+Option& Option::between(std::int64_t min, std::int64_t max) {
+  option_->check(in_range(min, max));
   return *this;
 }
 
-Option& Option::between(std::uint64_t least, std::uint64_t most) {
-  option_->check(in_range(least, most));
+Option& Option::between(std::uint64_t min, std::uint64_t max) {
+  option_->check(in_range(min, max));
   return *this;
 }
 
-Option& Option::between(double least, double most) {
-  option_->check(in_range(least, most));
+Option& Option::between(double min, double max) {
+  option_->check(in_range(min, max));
   return *this;
 }
 
@@ -66,8 +66,8 @@ Option& Option::delimiter(char between) {
   return *this;
 }
 
-Option& Option::words(int least, int most) {
-  option_->expected(least, most);
+Option& Option::words(int min, int max) {
+  option_->expected(min, max);
   return *this;
 }
 

@@ -33,17 +33,17 @@ class Option {
   /// --help shows the variable's current value as the default.
   Option& show_default();
   /// Refuses a value that is not a number, or is outside the range.
-  Option& between(std::int64_t least, std::int64_t most);
-  Option& between(std::uint64_t least, std::uint64_t most);
-  Option& between(double least, double most);
+  Option& between(std::int64_t min, std::int64_t max);
+  Option& between(std::uint64_t min, std::uint64_t max);
+  Option& between(double min, double max);
   /// The option may be given several times, with one value each time.
   Option& repeated();
   /// The option takes all words after it, and may be given several times.
   Option& take_all();
   /// Splits a word into several values at this character.
   Option& delimiter(char);
-  /// The option takes between `least` and `most` words.
-  Option& words(int least, int most);
+  /// The option takes between `min` and `max` words.
+  Option& words(int min, int max);
 
  private:
   CLI::Option* option_;

@@ -71,7 +71,8 @@ OptionText describe(const CLI::Option& option) {
   text.values = values_of(text.type);
   text.optional = text.type.starts_with('[');
   text.repeats = option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
-  text.many = option.get_allow_extra_args() && option.get_items_expected_max() >= CLI::detail::expected_max_vector_size;
+  text.takes_all =
+      option.get_allow_extra_args() && option.get_items_expected_max() >= CLI::detail::expected_max_vector_size;
   return text;
 }
 

@@ -22,9 +22,9 @@ struct OptionText {
   std::string type;                // "FILE"; "" for a flag without a value
   std::string help;                // the description, with the default
   Values values;
-  bool optional = false;  // the value may be left out
-  bool many = false;      // takes all words after it
-  bool repeats = false;   // may be given several times, and each counts
+  bool optional = false;   // the value may be left out
+  bool takes_all = false;  // takes all words after it
+  bool repeats = false;    // may be given several times, and each counts
   bool is_seldom = false;
 };
 

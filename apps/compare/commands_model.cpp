@@ -77,7 +77,8 @@ void add_means(measure::sqlite::Rows& rows, const std::vector<compare::HeldOutSc
   }
   for (const std::string& model : order) {
     auto [mean, count] = sums[model];
-    for (double* each : {&mean.spearman, &mean.recall, &mean.regret, &mean.coverage, &mean.width}) *each /= count;
+    for (double* statistic : {&mean.spearman, &mean.recall, &mean.regret, &mean.coverage, &mean.width})
+      *statistic /= count;
     mean.width = std::exp(mean.width);
     rows.rows.push_back(row("mean", "", mean, {}));
     rows.rows.back()[4] = std::monostate();

@@ -36,11 +36,11 @@ std::string left(const std::string& text, std::size_t width) {
   return wide > width ? text + "\n" + std::string(width, ' ') : text + std::string(width - wide, ' ');
 }
 
-/// A table. Each line has a label and right-aligned cells. `least`: the smallest widths of the columns. A column is
-/// wider if a cell would leave no blank before it.
+/// A table. Each line has a label and right-aligned cells. `min_widths`: the smallest widths of the columns. A column
+/// is wider if a cell would leave no blank before it.
 class Grid {
  public:
-  explicit Grid(std::vector<std::size_t> least) : widths_(std::move(least)) {}
+  explicit Grid(std::vector<std::size_t> min_widths) : widths_(std::move(min_widths)) {}
   void add(std::string label, std::vector<std::string> cells) {
     CHECK(cells.size() == widths_.size());
     for (std::size_t i = 0; i < cells.size(); ++i) widths_[i] = std::max(widths_[i], columns(cells[i]) + 1);

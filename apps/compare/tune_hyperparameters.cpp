@@ -94,7 +94,7 @@ TunedParameters tune_hyperparameters(const CompareFlags& flags, const std::vecto
     std::vector<Parameters> tried = single_changes(kind, tuned.best);
     tried.insert(tried.begin(), tuned.best);
     one.search.clear();
-    for (const Parameters& each : tried) one.search.push_back(label(strategy, each));
+    for (const Parameters& parameters : tried) one.search.push_back(label(strategy, parameters));
     const Comparison comparison = compare_strategies(one, progress);
     if (comparison.interrupted) break;
     std::vector<double> scores;

@@ -133,18 +133,18 @@ std::vector<NamedSpace> with_names(std::vector<engine::StoredSpace> spaces) {
   for (engine::StoredSpace& space : spaces) named.push_back({space.records.kernel, std::move(space)});
   const auto append = [&](const auto& what) {
     std::map<std::string, std::set<std::string>> found;  // by the kernel's name
-    for (const NamedSpace& each : named) found[each.space.records.kernel].insert(what(each.space));
-    for (NamedSpace& each : named)
-      if (const std::string text = what(each.space); found[each.space.records.kernel].size() > 1 && !text.empty())
-        each.name += " " + text;
+    for (const NamedSpace& entry : named) found[entry.space.records.kernel].insert(what(entry.space));
+    for (NamedSpace& entry : named)
+      if (const std::string text = what(entry.space); found[entry.space.records.kernel].size() > 1 && !text.empty())
+        entry.name += " " + text;
   };
   append([](const engine::StoredSpace& space) { return space.records.problem_size; });
   append([](const engine::StoredSpace& space) { return search::label(space.records.objective); });
   std::map<std::string, std::set<std::string>> keys;  // by the name so far
-  for (const NamedSpace& each : named) keys[each.name].insert(each.space.kernel_key);
-  for (NamedSpace& each : named)
-    if (const auto& same = keys.find(each.name); same != keys.end() && same->second.size() > 1)
-      each.name += " " + each.space.kernel_key.substr(0, 8);
+  for (const NamedSpace& entry : named) keys[entry.name].insert(entry.space.kernel_key);
+  for (NamedSpace& entry : named)
+    if (const auto& same = keys.find(entry.name); same != keys.end() && same->second.size() > 1)
+      entry.name += " " + entry.space.kernel_key.substr(0, 8);
   return named;
 }
 
@@ -159,13 +159,13 @@ void keep_latest(std::vector<NamedSpace>& spaces) {
     });
   };
   std::vector<NamedSpace> kept;
-  for (const NamedSpace& each : spaces)
-    if (!is_older(each))
-      kept.push_back(each);
+  for (const NamedSpace& entry : spaces)
+    if (!is_older(entry))
+      kept.push_back(entry);
     else
       progress.line(fmt::format(
           "{}: left out {} that an earlier search measured with other inputs, another reference or another protocol",
-          each.name, counted(std::ssize(each.space.records.records), "configuration")));
+          entry.name, counted(std::ssize(entry.space.records.records), "configuration")));
   spaces = std::move(kept);
 }
 
@@ -186,19 +186,19 @@ int run_export(const ExportFlags& flags) {
   std::vector<NamedSpace> found = with_names(engine::read_stored_spaces(flags.store));
   const auto keep = [&](const char* flag, const char* what, const std::string& filter, auto name) {
     std::vector<std::string> names;
-    for (const NamedSpace& each : found) names.push_back(name(each));
+    for (const NamedSpace& entry : found) names.push_back(name(entry));
     std::vector<NamedSpace> kept;
     for (const std::size_t number : select_names(flag, what, filter, names)) kept.push_back(std::move(found[number]));
     found = std::move(kept);
   };
-  keep("--kernel", "a kernel of the store", flags.kernel, [](const NamedSpace& each) { return each.name; });
+  keep("--kernel", "a kernel of the store", flags.kernel, [](const NamedSpace& entry) { return entry.name; });
   keep("--device", "a device of the kernel", flags.device,
-       [](const NamedSpace& each) { return each.space.records.device; });
+       [](const NamedSpace& entry) { return entry.space.records.device; });
   keep_latest(found);
   if (found.size() != 1) {
     std::vector<std::string> names;
-    for (const NamedSpace& each : found)
-      names.push_back(fmt::format("'{}' on '{}'", each.name, each.space.records.device));
+    for (const NamedSpace& entry : found)
+      names.push_back(fmt::format("'{}' on '{}'", entry.name, entry.space.records.device));
     throw Error(fmt::format("{}: expected --kernel and --device to name a single space, found {}: {}", flags.store,
                             names.size(), join(names, ", ")));
   }

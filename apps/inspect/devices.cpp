@@ -34,9 +34,9 @@ std::string limits(const measure::DeviceInfo& info) {
 struct Measured {
   // The best of six measurements. On a busy machine, each of them is lower than what the device can do, and all differ.
   rules::Ceilings best;
-  double least = 1;  // the lowest measurement as a share of the best
+  double min_share = 1;  // the lowest measurement as a share of the best
   bool known() const { return best.gb_s() != 0 || best.fp32_gflop_s != 0; }
-  bool reliable() const { return 1 - least <= 0.1; }  // on an idle machine, repeats differ by a few per cent
+  bool reliable() const { return 1 - min_share <= 0.1; }  // on an idle machine, repeats differ by a few per cent
 };
 constexpr int repeats = 5;  // measurements after the first one
 
@@ -49,7 +49,7 @@ Measured measure_ceilings(std::string_view name) {
     const rules::Ceilings now = probe.measure(), best = probe.ceilings();
     for (const auto& [of, to] : {std::pair(now.copy_gb_s, best.copy_gb_s), std::pair(now.read_gb_s, best.read_gb_s),
                                  std::pair(now.fp32_gflop_s, best.fp32_gflop_s)})
-      if (to > 0) found.least = std::min(found.least, of / to);
+      if (to > 0) found.min_share = std::min(found.min_share, of / to);
   }
   found.best = probe.ceilings();
   return found;
@@ -63,7 +63,7 @@ std::string ceilings(std::string_view name) {
                   measured.best.copy_gb_s, measured.best.read_gb_s, measured.best.fp32_gflop_s, repeats + 1);
   if (!measured.reliable())
     text += fmt::format("\nunreliable: repeats were up to {:.0f} % lower; is the machine busy?",
-                        100 * (1 - measured.least));
+                        100 * (1 - measured.min_share));
   return text;
 }
 

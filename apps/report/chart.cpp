@@ -80,9 +80,9 @@ void Chart::band(const std::vector<double>& x, const std::vector<double>& low, c
 }
 
 void Chart::dots(const std::vector<double>& x, const std::vector<double>& y, std::size_t series) {
-  const std::size_t every = x.size() / max_dots + 1;
+  const std::size_t step = x.size() / max_dots + 1;
   std::string path;
-  for (std::size_t i = 0; i < x.size(); i += every)
+  for (std::size_t i = 0; i < x.size(); i += step)
     if (std::isfinite(y[i])) path += fmt::format("M{:.1f} {:.1f}h0", at_x(x[i]), at_y(y[i]));
   body_ += fmt::format(
       "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"3.4\" stroke-linecap=\"round\" "
@@ -91,9 +91,9 @@ void Chart::dots(const std::vector<double>& x, const std::vector<double>& y, std
 }
 
 void Chart::strokes(const std::vector<double>& x, std::size_t series) {
-  const std::size_t every = x.size() / max_dots + 1;
+  const std::size_t step = x.size() / max_dots + 1;
   std::string path;
-  for (std::size_t i = 0; i < x.size(); i += every) path += fmt::format("M{:.1f} {:.1f}v6", at_x(x[i]), top);
+  for (std::size_t i = 0; i < x.size(); i += step) path += fmt::format("M{:.1f} {:.1f}v6", at_x(x[i]), top);
   body_ += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.2\"/>", path, colour(series));
 }
 

@@ -50,14 +50,15 @@ HtmlTable standings_table(const Ordered& ordered) {
 
 Figure standings_figure(const Ordered& ordered) {
   std::vector<BarRow> rows;
-  double least = 0;
+  double min_score = 0;
   for (std::size_t i = 0; i < ordered.standings.size(); ++i) {
     const compare::Standing& s = ordered.standings[i];
     rows.push_back({s.label, s.score, s.score_interval.low, s.score_interval.high, i, fmt::format("{:.3f}", s.score)});
-    least = std::min(least, s.score_interval.low);
+    min_score = std::min(min_score, s.score_interval.low);
   }
   // The axis does not go below -1, because scores far below random search would flatten the rest.
-  return bars("scores", "Score, mean over spaces, with its 95 % interval", rows, Axis{"", std::max(least, -1.0), 1});
+  return bars("scores", "Score, mean over spaces, with its 95 % interval", rows,
+              Axis{"", std::max(min_score, -1.0), 1});
 }
 
 /// The mean, and the lower and upper quartile, over spaces at one time; NaN if no space has a score then.
@@ -75,17 +76,17 @@ Middle middle(const Ordered& ordered, std::size_t entrant, std::size_t time) {
 Figure score_over_time(const Comparison& comparison, const Ordered& ordered) {
   const std::size_t count = comparison.contest.entrants.size();
   std::vector<std::vector<double>> means(count), lows(count), highs(count);
-  double least = -0.2;
+  double min_score = -0.2;
   for (std::size_t i = 0; i < count; ++i)
     for (std::size_t t = 0; t < compare::curve_times; ++t) {
       const Middle at = middle(ordered, i, t);
       means[i].push_back(at.mean);
       lows[i].push_back(at.low);
       highs[i].push_back(at.high);
-      if (!std::isnan(at.mean)) least = std::min(least, at.mean);
+      if (!std::isnan(at.mean)) min_score = std::min(min_score, at.mean);
     }
   Chart chart("score-over-time", "Score over time: mean over spaces",
-              {"share of the budget", 0, 1, false, Unit::percent}, {"score", std::max(least, -1.0), 1},
+              {"share of the budget", 0, 1, false, Unit::percent}, {"score", std::max(min_score, -1.0), 1},
               longest_label(comparison));
   chart.rule(0);
   const std::vector<double> x = compare::equidistant(0, 1, compare::curve_times);
@@ -209,10 +210,10 @@ double lowest(const SpaceResult& space) {
 /// Returns the strategies whose bands are drawn: all, or only the first and the best of more than six, because more
 /// bands would hide each other.
 std::vector<std::size_t> banded(const SpaceResult& space) {
-  constexpr std::size_t most = 6;
+  constexpr std::size_t max_bands = 6;
   std::vector<std::size_t> all(space.cells.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  if (all.size() <= most) return all;
+  if (all.size() <= max_bands) return all;
   const auto best = std::ranges::max_element(space.cells, {}, &Cell::score) - space.cells.begin();
   all = {0};
   if (best > 0) all.push_back(static_cast<std::size_t>(best));
@@ -255,8 +256,8 @@ std::vector<Figure> space_figures(const Comparison& comparison, const SpaceResul
     if (const double share = space.importance[i]; share >= 0.0005)
       rows.push_back({space.levels[i], share, 0, 0, 2, print(share, Unit::percent)});
   std::ranges::stable_sort(rows, std::greater(), &BarRow::value);
-  constexpr std::size_t most = 10;
-  if (rows.size() > most) rows.resize(most);
+  constexpr std::size_t max_rows = 10;
+  if (rows.size() > max_rows) rows.resize(max_rows);
   if (!rows.empty()) figures.push_back(bars("knobs", "Knobs: share of the variance of log time", rows, Axis{}));
   return figures;
 }

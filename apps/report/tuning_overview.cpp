@@ -40,7 +40,7 @@ Ratio over_library(const KernelSummary& kernel) {
 /// Statistics of a factor over the kernels for which it is known.
 struct Spread {
   std::size_t count = 0;
-  double mean = 0, least = 0, most = 0;  // the mean is the geometric one
+  double mean = 0, min = 0, max = 0;  // the mean is the geometric one
 };
 
 Spread spread(const std::vector<KernelRow>& rows, std::size_t store, const RatioOf& ratio) {
@@ -49,8 +49,8 @@ Spread spread(const std::vector<KernelRow>& rows, std::size_t store, const Ratio
   for (const KernelRow& row : rows) {
     const double factor = row.in[store] ? ratio(*row.in[store]).factor : 0;
     if (factor <= 0) continue;
-    result.least = result.count == 0 ? factor : std::min(result.least, factor);
-    result.most = std::max(result.most, factor);
+    result.min = result.count == 0 ? factor : std::min(result.min, factor);
+    result.max = std::max(result.max, factor);
     logs += std::log(factor);
     ++result.count;
   }
@@ -61,7 +61,7 @@ Spread spread(const std::vector<KernelRow>& rows, std::size_t store, const Ratio
 std::string words(const Spread& spread) {
   if (spread.count == 1) return print_factor(spread.mean);
   return fmt::format("{} (geometric mean of {} kernels, {} to {})", print_factor(spread.mean), spread.count,
-                     print_factor(spread.least), print_factor(spread.most));
+                     print_factor(spread.min), print_factor(spread.max));
 }
 
 /// Returns "onednn" if all kernels have this library, else "the fastest library".
@@ -96,20 +96,20 @@ std::vector<Figure> ratio_figures(const std::vector<KernelRow>& rows, const Rati
   const std::vector<const KernelRow*> order = in_order(rows, ratio);
   const std::size_t columns =
       order.size() <= max_in_one ? 1 : std::max<std::size_t>(3, (order.size() + max_rows - 1) / max_rows);
-  const std::size_t each = (order.size() + columns - 1) / columns;
-  double least = 1, most = 1;  // the same scale for all columns
+  const std::size_t per_column = (order.size() + columns - 1) / columns;
+  double min_factor = 1, max_factor = 1;  // the same scale for all columns
   for (const KernelRow* row : order)
     for (const auto& kernel : row->in)
       if (const double factor = kernel ? ratio(*kernel).factor : 0; factor > 0) {
-        least = std::min(least, factor);
-        most = std::max(most, factor);
+        min_factor = std::min(min_factor, factor);
+        max_factor = std::max(max_factor, factor);
       }
-  const Axis axis{"", least < 1 ? least / 1.05 : 1, std::max(most, 1.1), true};
+  const Axis axis{"", min_factor < 1 ? min_factor / 1.05 : 1, std::max(max_factor, 1.1), true};
   std::vector<Figure> figures;
-  for (std::size_t first = 0; first < order.size(); first += each) {
+  for (std::size_t first = 0; first < order.size(); first += per_column) {
     std::vector<BarRow> bar_rows;
     bool pale = false;
-    for (std::size_t i = first; i < std::min(first + each, order.size()); ++i) {
+    for (std::size_t i = first; i < std::min(first + per_column, order.size()); ++i) {
       bool named = false;
       for (std::size_t store = 0; store < order[i]->in.size(); ++store) {
         const Ratio own = order[i]->in[store] ? ratio(*order[i]->in[store]) : Ratio{};

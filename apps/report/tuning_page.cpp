@@ -211,12 +211,12 @@ KernelRow add_kernel(Page& page, std::vector<TunedStore>& stores, const Group& g
 
 /// Returns one line about the damaged rows, which are not in the page.
 std::string left_out(const TunedStore& store) {
-  constexpr std::size_t most = 5;
+  constexpr std::size_t max_rows = 5;
   const std::vector<std::string>& rows = store.damaged();
   std::string text =
       fmt::format("Damaged rows of {}, not shown: {} (`deplo db check` lists all). ", store.file(), rows.size());
-  for (std::size_t i = 0; i < std::min(rows.size(), most); ++i) text += (i == 0 ? "" : "; ") + rows[i];
-  return text + (rows.size() > most ? "; …" : "");
+  for (std::size_t i = 0; i < std::min(rows.size(), max_rows); ++i) text += (i == 0 ? "" : "; ") + rows[i];
+  return text + (rows.size() > max_rows ? "; …" : "");
 }
 
 constexpr const char* legend =

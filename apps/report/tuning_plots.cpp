@@ -74,8 +74,8 @@ std::optional<Axis> time_axis(const Kernels& kernels) {
 /// Returns the axis from the first to the last of the best times. Slower trials do not stretch it.
 Axis best_axis(const std::vector<Course>& courses) {
   double low = infinity, high = 0;
-  for (const Course& each : courses)
-    for (const double us : each.best_us) {
+  for (const Course& course : courses)
+    for (const double us : course.best_us) {
       low = std::min(low, us);
       high = std::max(high, us);
     }
@@ -170,13 +170,13 @@ constexpr double least_share = 0.01, least_pair_share = 0.05;  // smaller shares
 /// than 30 % in one of twenty samples of 20 trials, and of 11 % in one of twenty samples of 50 trials (4,000 samples of
 /// normal log times each).
 void caution(Figure& figure, const Kernels& kernels) {
-  constexpr std::size_t enough = 50;
-  std::size_t fewest = enough;
+  constexpr std::size_t min_trials = 50;
+  std::size_t fewest = min_trials;
   for (const TunedKernel* kernel : kernels)
     if (kernel != nullptr && !kernel->knobs.empty()) fewest = std::min(fewest, kernel->valid);
-  if (fewest < enough)
+  if (fewest < min_trials)
     figure.add_note(
-        fmt::format("Caution: only {} valid trials, fewer than {}. Much of this may be chance.", fewest, enough));
+        fmt::format("Caution: only {} valid trials, fewer than {}. Much of this may be chance.", fewest, min_trials));
 }
 
 /// The shares of each knob, per store, and those of each pair of knobs that explains more together than its knobs
@@ -185,8 +185,8 @@ using Shares = std::map<std::string, std::vector<double>>;
 
 Shares shares_of(const Kernels& kernels) {
   Shares shares;
-  const auto keep = [&](const std::string& name, std::size_t store, double share, double least) {
-    if (share < least) return;
+  const auto keep = [&](const std::string& name, std::size_t store, double share, double min_share) {
+    if (share < min_share) return;
     shares[name].resize(kernels.size(), 0);
     shares[name][store] = share;
   };
@@ -200,12 +200,12 @@ Shares shares_of(const Kernels& kernels) {
 }
 
 void add_importance(std::vector<Figure>& figures, const Kernels& kernels) {
-  constexpr std::size_t most = 12;
+  constexpr std::size_t max_knobs = 12;
   const Shares shares = shares_of(kernels);
   std::vector<std::pair<double, std::string>> order;  // the largest share first
-  for (const auto& [name, each] : shares) order.emplace_back(-std::ranges::max(each), name);
+  for (const auto& [name, knob_shares] : shares) order.emplace_back(-std::ranges::max(knob_shares), name);
   std::ranges::sort(order);
-  if (order.size() > most) order.resize(most);
+  if (order.size() > max_knobs) order.resize(max_knobs);
   std::vector<BarRow> rows;
   for (const auto& [share, name] : order) {
     bool named = false;
@@ -255,14 +255,15 @@ void add_failures(std::vector<Figure>& figures, const Kernels& kernels, const st
     }
   }
   std::vector<BarRow> rows;
-  double most = 0;
+  double max_trials = 0;
   for (const auto& [status, count] : counts)
     for (std::size_t i = 0; i < count.size(); ++i) {
-      most = std::max(most, static_cast<double>(count[i]));
+      max_trials = std::max(max_trials, static_cast<double>(count[i]));
       rows.push_back({kernels.size() > 1 ? status + ", " + stores[i] : status, static_cast<double>(count[i]), 0, 0,
                       kernels.size() > 1 ? i : failed_series, fmt::format("{}", count[i])});
     }
-  if (!rows.empty()) figures.push_back(bars("failures", "Failures: trials of each kind", rows, Axis{"", 0, most}));
+  if (!rows.empty())
+    figures.push_back(bars("failures", "Failures: trials of each kind", rows, Axis{"", 0, max_trials}));
 }
 
 }  // namespace

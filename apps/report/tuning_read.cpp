@@ -84,7 +84,7 @@ void add_effects(const std::string& place, const std::map<std::string, std::vect
     if (std::ranges::all_of(trials, [](const ReportTrial* t) { return t->stopped || !t->ok(); })) continue;
     std::map<std::string_view, const ReportTrial*> latest;
     for (const ReportTrial* trial : trials) latest[trial->trail] = trial;
-    std::erase_if(latest, [](const auto& each) { return !each.second->ok(); });
+    std::erase_if(latest, [](const auto& entry) { return !entry.second->ok(); });
     if (latest.size() <= chosen.size()) continue;
     chosen.clear();
     for (const auto& [trail, trial] : latest) chosen.push_back(trial);

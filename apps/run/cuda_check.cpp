@@ -29,10 +29,10 @@ using measure::HostArrays;
 std::array<std::int64_t, 3> dimensions(const std::string& text, const char* flag) {
   std::array<std::int64_t, 3> result = {1, 1, 1};
   const char *at = text.data(), *const end = at + text.size();
-  constexpr std::int64_t most = std::int64_t{1} << 20;
+  constexpr std::int64_t max_dimension = std::int64_t{1} << 20;
   for (std::size_t i = 0; i < result.size(); ++i) {
     const auto [stop, error] = std::from_chars(at, end, result[i]);
-    if (error != std::errc() || result[i] < 1 || result[i] > most) break;
+    if (error != std::errc() || result[i] < 1 || result[i] > max_dimension) break;
     if (stop == end) return result;
     if (*stop != ',') break;
     at = stop + 1;

@@ -40,9 +40,9 @@ std::vector<search::PositionPtr> draw(const search::Space& space, std::size_t wa
   Rng rng(seed);
   std::set<std::string> drawn;
   std::vector<search::PositionPtr> found;
-  const double most = std::min(static_cast<double>(wanted), count(space));
+  const double max_candidates = std::min(static_cast<double>(wanted), count(space));
   constexpr std::size_t max_repeats = 1000;
-  for (std::size_t repeats = 0; static_cast<double>(found.size()) < most && repeats < max_repeats;) {
+  for (std::size_t repeats = 0; static_cast<double>(found.size()) < max_candidates && repeats < max_repeats;) {
     search::PositionPtr candidate = search::random_candidate(space, rng);
     const bool fresh = drawn.insert(print(candidate->trail())).second;
     repeats = fresh ? 0 : repeats + 1;

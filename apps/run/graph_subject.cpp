@@ -35,25 +35,25 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Raises each bound to the distance between a value and the expected one. If one of the two is infinite, the bound
 /// becomes infinite, because rounding then decides about an overflow (Expected::rounding).
-void raise(std::vector<double>& most, const std::vector<double>& values, const std::vector<double>& expected) {
+void raise(std::vector<double>& bounds, const std::vector<double>& values, const std::vector<double>& expected) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const double value = values[i], off = std::abs(value - expected[i]);
     if (value == expected[i] || std::isnan(value)) continue;
-    most[i] = std::isfinite(off) ? std::max(most[i], off) : infinity;
+    bounds[i] = std::isfinite(off) ? std::max(bounds[i], off) : infinity;
   }
 }
 
 /// Raises each bound to the root mean square of all bounds. The samples of one element may be small by chance; those of
 /// all elements together are not.
-void raise_to_mean(std::vector<double>& most) {
+void raise_to_mean(std::vector<double>& bounds) {
   double squares = 0, count = 0;
-  for (const double off : most) {
+  for (const double off : bounds) {
     if (!std::isfinite(off)) continue;
     squares += off * off;
     ++count;
   }
   const double mean = std::sqrt(squares / std::max(count, 1.0));
-  for (double& off : most) off = std::max(off, mean);
+  for (double& off : bounds) off = std::max(off, mean);
 }
 
 class GraphSubject : public Subject {
@@ -136,26 +136,27 @@ std::vector<std::vector<double>> rounding_of(const ir::torch::Graph& graph,
     return ir::is_float(graph.nodes[static_cast<std::size_t>(output)].type.dtype);
   };
   const std::uint64_t samples = std::ranges::all_of(graph.outputs, is_real) ? 2 : 8;
-  std::vector<std::vector<double>> most;
-  for (const std::vector<double>& output : reference) most.emplace_back(output.size());
+  std::vector<std::vector<double>> bounds;
+  for (const std::vector<double>& output : reference) bounds.emplace_back(output.size());
   for (std::uint64_t seed = 1; seed <= samples; ++seed) {
     const auto disturbed = ir::torch::evaluate_disturbed(graph, sources, relative, seed);
-    for (std::size_t i = 0; i < reference.size(); ++i) raise(most[i], disturbed[i], reference[i]);
+    for (std::size_t i = 0; i < reference.size(); ++i) raise(bounds[i], disturbed[i], reference[i]);
   }
   const auto rounded = ir::torch::evaluate_rounded(graph, sources);
-  for (std::size_t i = 0; i < reference.size(); ++i) raise(most[i], rounded[i], reference[i]);
-  for (std::size_t i = 0; i < most.size(); ++i) {
+  for (std::size_t i = 0; i < reference.size(); ++i) raise(bounds[i], rounded[i], reference[i]);
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
     if (!is_real(graph.outputs[i])) continue;
-    raise_to_mean(most[i]);
-    for (std::size_t j = 0; j < most[i].size(); ++j)
-      if (std::abs(reference[i][j]) + (most[i][j] *= margin) > std::numeric_limits<float>::max()) most[i][j] = infinity;
+    raise_to_mean(bounds[i]);
+    for (std::size_t j = 0; j < bounds[i].size(); ++j)
+      if (std::abs(reference[i][j]) + (bounds[i][j] *= margin) > std::numeric_limits<float>::max())
+        bounds[i][j] = infinity;
   }
   // Infinities of both signs may make a sum NaN, depending on the order of its additions. The bound of such an element
   // is NaN.
-  for (std::size_t i = 0; i < most.size(); ++i)
-    for (std::size_t j = 0; j < most[i].size(); ++j)
-      if (std::isnan(rounded[i][j]) && !std::isnan(reference[i][j])) most[i][j] = rounded[i][j];
-  return most;
+  for (std::size_t i = 0; i < bounds.size(); ++i)
+    for (std::size_t j = 0; j < bounds[i].size(); ++j)
+      if (std::isnan(rounded[i][j]) && !std::isnan(reference[i][j])) bounds[i][j] = rounded[i][j];
+  return bounds;
 }
 
 std::unique_ptr<Subject> read_graph_subject(const engine::Source& source, const RunOptions& options) {

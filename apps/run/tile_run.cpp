@@ -24,8 +24,8 @@ TileArray describe(const tiles::Array& before, const tiles::Array& after, const 
   for (std::int64_t i = 0; i < elements; ++i) {
     const double x = after.number(i), old = before.number(i);
     array.changed += x == old || (std::isnan(x) && std::isnan(old)) ? 0 : 1;
-    array.least = i == 0 ? x : std::fmin(array.least, x);
-    array.most = i == 0 ? x : std::fmax(array.most, x);
+    array.min = i == 0 ? x : std::fmin(array.min, x);
+    array.max = i == 0 ? x : std::fmax(array.max, x);
     sum += x;
     if (i < shown) array.first.push_back(x);
   }
@@ -78,7 +78,7 @@ std::string print_table(const TileRunReport& report, std::size_t) {
     for (const std::int64_t e : array.shape) shape += fmt::format("{}{}", shape.empty() ? "" : ",", e);
     for (const double x : array.first) first += fmt::format(" {}", significant(x));
     text += fmt::format("  {}: {}[{}]: {} changed, {} to {}, mean {}; begins with{}\n", array.name, array.type, shape,
-                        counted(array.changed, "element"), significant(array.least), significant(array.most),
+                        counted(array.changed, "element"), significant(array.min), significant(array.max),
                         significant(array.mean), first);
   }
   return text;
@@ -98,9 +98,9 @@ std::string print_json(const TileRunReport& report) {
                                                                      {"type", a.type},
                                                                      {"shape", Json::array(a.shape)},
                                                                      {"changed", a.changed},
-                                                                     {"least", a.least},
+                                                                     {"least", a.min},
                                                                      {"mean", a.mean},
-                                                                     {"most", a.most},
+                                                                     {"most", a.max},
                                                                      {"first", Json::array(a.first)}});
                                               })}})
              .print_lines(2) +

@@ -25,9 +25,9 @@ struct TileRunOptions {
 struct TileArray {
   std::string name, type;
   ir::tile_program::Extents shape;
-  std::int64_t changed = 0;              // number of changed elements
-  double least = 0, mean = 0, most = 0;  // of all elements
-  std::vector<double> first;             // the first few elements
+  std::int64_t changed = 0;           // number of changed elements
+  double min = 0, mean = 0, max = 0;  // of all elements
+  std::vector<double> first;          // the first few elements
 };
 
 struct TileRunReport {

@@ -69,10 +69,10 @@ class TileSubject : public Subject {
     tiles::Launch launch = launch_of(launch_, seed_);
     launch.exact16 = true;
     const std::vector<std::vector<double>> exact = interpret(launch);
-    std::vector<std::vector<double>> most;
+    std::vector<std::vector<double>> bounds;
     for (std::size_t i = 0; i < reference.size(); ++i)
-      most.push_back(measure::rounding_of(reference[i], exact[i], outputs_[i].type.dtype));
-    return most;
+      bounds.push_back(measure::rounding_of(reference[i], exact[i], outputs_[i].type.dtype));
+    return bounds;
   }
 
   std::optional<measure::TileCall> tile_call() const override { return engine::tile_call(launch_, module_); }

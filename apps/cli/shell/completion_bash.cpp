@@ -76,7 +76,7 @@ std::string values_line(const std::string& pattern, const OptionText& option) {
   if (option.values.files) line += " files=1";
   if (option.values.folders) line += " folders=1";
   if (option.values.list) line += " list=1";
-  if (option.many) line += " many=1";
+  if (option.takes_all) line += " many=1";
   return line + " ;;\n";
 }
 

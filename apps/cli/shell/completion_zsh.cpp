@@ -95,7 +95,8 @@ std::string argument_specs(const CommandText& command) {
     const bool last = &argument == &command.arguments.back();
     const std::string specs = value_specs(argument);
     const std::string type = escaped(argument.type, ":[]"), does = action(argument);
-    text += last && argument.many ? fmt::format(" \\\n    '*:{}:{}'", type, does) : fmt::format(" \\\n    '{}'", specs);
+    text += last && argument.takes_all ? fmt::format(" \\\n    '*:{}:{}'", type, does)
+                                       : fmt::format(" \\\n    '{}'", specs);
   }
   return text;
 }
