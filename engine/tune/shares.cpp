@@ -19,6 +19,13 @@ constexpr double first_slope = 0.15;
 constexpr double first_seconds = 1;
 constexpr double least_seconds = 1e-3;  // lower bound on the seconds a trial
 
+// The frame of a small kernel takes frame_base seconds, above all for the proof. That of a large one takes the time of
+// so many launches, for the check and the finals (suite84 on PoCL, two cores of Zen 3: 0.2 to 2 s, and 40 launches of
+// 0.4 s). The observed number has the weight of the kernels' least times; the prior that of one launch of 10 ms.
+constexpr double frame_base = 1;
+constexpr double first_frame_launches = 40;
+constexpr double weight_of_first_us = 10'000;
+
 double spread(double trials) { return std::log1p(trials / first_trials); }
 
 // Returns the mean of the expected and the observed slope. The weight of the observed slope grows with the number of
@@ -44,14 +51,19 @@ double room_for(double best_us, double least_us) {
 }
 
 Expectation::Expectation(std::span<const Prospect> tuned) {
-  double gain = 0, spreads = 0, seconds = 0;
+  double gain = 0, spreads = 0, seconds = 0, frames_us = first_frame_launches * weight_of_first_us;
+  double launches_us = weight_of_first_us;
   std::int64_t trials = 0;
   for (const Prospect& kernel : tuned) {
     gain += kernel.gain;
     spreads += spread(static_cast<double>(kernel.trials));
     seconds += kernel.seconds;
     trials += kernel.trials;
+    if (kernel.frame_seconds <= 0) continue;
+    frames_us += std::max(0.0, kernel.frame_seconds - frame_base) * 1e6;
+    launches_us += kernel.least_us;
   }
+  frame_launches = frames_us / launches_us;
   constexpr double weight = 3;  // weight of the prior, equal to that of one kernel with 75 trials
   slope = (weight * first_slope + gain) / (weight + spreads);
   seconds_a_trial = std::max((first_seconds + seconds) / static_cast<double>(1 + trials), least_seconds);
@@ -60,6 +72,14 @@ Expectation::Expectation(std::span<const Prospect> tuned) {
 double gain_per_second(const Prospect& kernel, const Expectation& expectation) {
   return kernel.count * slope_of(kernel, expectation.slope) /
          ((first_trials + static_cast<double>(kernel.trials)) * seconds_a_trial(kernel, expectation));
+}
+
+double reserve(std::span<const Prospect> kernels, const Expectation& expectation, double left) {
+  double seconds = 0;
+  for (const Prospect& kernel : kernels)
+    if (kernel.frame_seconds <= 0) seconds += frame_base + expectation.frame_launches * kernel.least_us * 1e-6;
+  constexpr double max_share = 0.5;
+  return std::min(seconds, max_share * std::max(left, 0.0));
 }
 
 // A kernel that stops at a gain per second of g takes count * slope / g - first_trials * (seconds a trial) seconds,

@@ -35,6 +35,10 @@ namespace {
 // spent on set-up alone.
 constexpr double worth_another_pass = 0.1;
 
+// The heuristic's schedules of the kernels that graphs may become are measured first, while more than this share of the
+// time is left. The rest is for the search.
+constexpr double screening_ends_at = 0.5;
+
 // The share of the time of an experiment with families that is spent on measuring the schedules of each shape on the
 // other shapes.
 constexpr double family_share = 0.4;
@@ -164,7 +168,8 @@ class Tuner {
       for (const KernelSet& set : graph.sets())
         for (const std::string& kernel : set.kernels) weights[numbers_.at(kernel)] = 0;
     for (const auto& [i, weight] : weights)
-      if (!session_.cancelled() && rows_[i].heuristic_us <= 0) screen(i);
+      if (!session_.cancelled() && rows_[i].heuristic_us <= 0 && left() > screening_ends_at * experiment_.seconds)
+        screen(i);
     const auto time_of = [&](const std::string& kernel) { return rows_[numbers_.at(kernel)].heuristic_us; };
     for (const KernelSets& graph : graphs_)
       for (const auto& [kernel, weight] : graph.weights(time_of)) {
@@ -259,12 +264,28 @@ class Tuner {
 
   double left() const { return deadline_ - now(); }
 
+  /// Returns true if nothing is measured for the kernel when the time is up: the heuristic's schedule has been measured,
+  /// or only a graph may need the kernel.
+  bool needs_no_turn(std::size_t i) {
+    if (rows_[i].best_us <= 0 && !rows_[i].alternative) return false;
+    if (rows_[i].stop == name(search::Stop::cancelled)) rows_[i].stop = name(search::Stop::seconds);
+    board_.set(i, rows_[i]);
+    return true;
+  }
+
+  /// Sets Prospect::least_us of kernels without a turn, as soon as the device's ceilings are known.
+  void update_least_times() {
+    for (std::size_t i = 0; i < prospects_.size(); ++i)
+      if (prospects_[i].least_us <= 0) prospects_[i].least_us = shortest_us(experiment_.kernels[i], session_);
+  }
+
   // Tunes the kernels in the order of the gain that is expected of their next second, each until the other kernels are
   // expected to gain more. Unused time goes to the kernels that follow. Returns true if any kernel was tuned: kernels
   // that have reached their ceilings gain nothing.
   bool pass(std::vector<std::size_t> kernels) {
     bool any = false;
     while (!kernels.empty() && !session_.cancelled()) {
+      update_least_times();
       const Expectation expectation(prospects_);
       const auto gain = [&](std::size_t i) { return gain_per_second(prospects_[i], expectation); };
       const auto next = std::ranges::max_element(kernels, {}, gain);  // max_element returns the first of equal kernels
@@ -273,12 +294,16 @@ class Tuner {
       double rows = 0;
       for (const std::size_t k : kernels) rows += waiting.emplace_back(prospects_[k]).count;
       kernels.erase(next);
-      const double least_gain = gain_to_stop_at(waiting, expectation, left() * search_share);
+      if (left() <= 0 && needs_no_turn(i)) continue;
+      std::vector<Prospect> later;
+      for (const std::size_t k : kernels) later.push_back(prospects_[k]);
+      const double seconds = left() - reserve(later, expectation, left());
+      const double least_gain = gain_to_stop_at(waiting, expectation, seconds * search_share);
       // the remaining kernels gain even less, also in a later pass
       if (prospects_[i].trials > 0 && gain(i) < least_gain) return any;
       any = true;
       const KernelCase& kernel = experiment_.kernels[i];
-      const KernelBudget budget{left(), left() * prospects_[i].count / rows, experiment_.trials - rows_[i].trials,
+      const KernelBudget budget{seconds, seconds * prospects_[i].count / rows, experiment_.trials - rows_[i].trials,
                                 least_gain, expectation};
       Narrator narrator = narrator_of(i);
       try {

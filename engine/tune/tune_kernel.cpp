@@ -34,6 +34,16 @@ constexpr std::size_t first_of_each = 4;  // the fastest of each source; at most
 constexpr std::size_t learned_schedules = 64;
 constexpr std::size_t max_to_learn_from = 128;  // trials of each other kernel; 2 ms each
 
+ir::Work least_work_of(const KernelCase& kernel, const Session& session) {
+  const measure::DeviceInfo& info = session.runner.info();
+  return rules::least_work(kernel.loop, measure::has_matrix_instructions(info.backend, info.architecture));
+}
+
+double least_us_of(const ir::Work& least, const Session& session) {
+  constexpr std::int64_t cold = 0;  // bytes of the operands that the last-level cache holds
+  return rules::least_us(least, highest(session.known, session.seen), cold, 1);
+}
+
 /// Tunes one kernel. The methods are the stages of tuning and their starting points. All of them add to one row of
 /// results, and to the trials that the next stage starts from.
 class KernelTuner {
@@ -48,9 +58,7 @@ class KernelTuner {
         session_(session),
         cancelled_(session.cancelled),
         prospect_(prospect),
-        least_work_(rules::least_work(
-            kernel.loop,
-            measure::has_matrix_instructions(session.runner.info().backend, session.runner.info().architecture))),
+        least_work_(least_work_of(kernel, session)),
         measurer_(kernel, session),
         space_(measurer_.space()),
         loop_text_(stored_text(kernel)),
@@ -72,7 +80,9 @@ class KernelTuner {
       row_.fault = fmt::format("none of the first {} configurations can be built: {}", same_failures_, row_.fault);
       return std::move(row_);
     }
-    if (!cancelled_()) confirm();
+    const double searched = now();
+    if (!cancelled_() && !is_too_late_for_finals()) confirm();
+    if (prospect_.frame_seconds <= 0) prospect_.frame_seconds = (started_ - start_) + (now() - searched);
     row_.front = measurer_.front();
     return std::move(row_);
   }
@@ -286,10 +296,12 @@ class KernelTuner {
     if (started_ > 0) prospect_.seconds = seconds_before_ + (now() - started_);
     if (row_.heuristic_us <= 0 || row_.best_us <= 0) return;
     prospect_.gain = std::log(row_.heuristic_us / row_.best_us);
-    constexpr std::int64_t cold = 0;  // bytes of the operands that the last-level cache holds
-    const double min_us = rules::least_us(least_work_, highest(session_.known, session_.seen), cold, 1);
-    prospect_.room = room_for(row_.best_us, min_us);
+    prospect_.least_us = least_us_of(least_work_, session_);
+    prospect_.room = room_for(row_.best_us, prospect_.least_us);
   }
+
+  /// Returns true if the run's time was up before the kernel's turn, so that only the heuristic's schedule was measured.
+  bool is_too_late_for_finals() const { return budget_.seconds <= 0 && row_.trials + row_.known <= 1; }
 
   void confirm();
   std::vector<search::Candidate> finalists();
@@ -418,6 +430,10 @@ Row tune_kernel(const KernelCase& kernel, const Experiment& experiment, const Ke
                 Narrator& narrator, Prospect& prospect) {
   narrator.progress.status(narrator.label, "preparing");
   return KernelTuner(kernel, experiment, budget, session, narrator, prospect).run();
+}
+
+double shortest_us(const KernelCase& kernel, const Session& session) {
+  return least_us_of(least_work_of(kernel, session), session);
 }
 
 Row screen_kernel(const KernelCase& kernel, const Experiment& experiment, Session& session, Narrator& narrator,

@@ -14,7 +14,8 @@
 namespace deplo::engine {
 
 struct KernelBudget {
-  double seconds = 0;  // for all stages; the heuristic is measured even if this is 0
+  // for all stages; if it is not positive, only the heuristic's schedule is measured, and not confirmed
+  double seconds = 0;
   // the kernel's equal share of the time; if the search ends early, confirmation may use the rest of the share
   double share = 0;
   std::int64_t trials = 1;  // new measurements
@@ -40,6 +41,9 @@ bool wants_time(std::string_view stop);
 /// Tunes a kernel. The best schedule is the winner (ties.h) of the confirmed schedules. The heuristic's schedule is
 /// among them, so the best is never slower. `prospect` has the state of earlier passes and is updated.
 Row tune_kernel(const KernelCase&, const Experiment&, const KernelBudget&, Session&, Narrator&, Prospect&);
+
+/// Returns the shortest time of a launch that the ceilings of the session allow, in microseconds; 0: unknown.
+double shortest_us(const KernelCase&, const Session&);
 
 /// Measures only the heuristic's schedule.
 Row screen_kernel(const KernelCase&, const Experiment&, Session&, Narrator&, Prospect&);

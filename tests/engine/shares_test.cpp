@@ -90,6 +90,23 @@ TEST(Shares, NothingIsExpectedAboveTheCeilings) {
   EXPECT_EQ(gain_per_second(kernel, expectation), 0);
 }
 
+TEST(Shares, TimeIsKeptForKernelsWithoutATurn) {
+  const Prospect fresh{.least_us = 10'000}, tuned{.trials = 5, .seconds = 5, .frame_seconds = 2, .least_us = 10'000};
+  const Expectation nothing_seen({});
+  EXPECT_EQ(reserve(std::vector{tuned, tuned}, nothing_seen, 100), 0);
+  const double two = reserve(std::vector{fresh, tuned, fresh}, nothing_seen, 100);
+  EXPECT_GT(two, 2);
+  EXPECT_LT(two, 4);
+  EXPECT_EQ(reserve(std::vector{fresh, fresh}, nothing_seen, 1), 0.5) << "a short run still searches";
+  EXPECT_EQ(reserve(std::vector{fresh}, nothing_seen, -1), 0);
+
+  // the observed frames take 400 launches
+  const Expectation seen(
+      std::vector<Prospect>(20, {.trials = 5, .seconds = 5, .frame_seconds = 5, .least_us = 10'000}));
+  EXPECT_NEAR(seen.frame_launches, 400, 40);
+  EXPECT_NEAR(reserve(std::vector{fresh, fresh}, seen, 100), 2 * 4.8, 0.4);
+}
+
 // Whatever the kernels are, each of them stops, and one of them continues as long as there is time. Otherwise a run
 // could make passes that do nothing.
 TEST(Shares, TheFirstOneIsAlwaysWorthItsTime) {
