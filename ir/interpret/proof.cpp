@@ -23,7 +23,7 @@ namespace {
 using Kind = ProofVerdict::Kind;
 
 // Limits on the number of statements executed, over all lanes. The machine executes about 30 million per second.
-constexpr double max_in_part = 3e7;  // for a set of blocks that represents all blocks
+constexpr double max_in_part = 1e7;  // for a set of blocks that represents all blocks
 constexpr double max_at_points = 2e7;
 constexpr std::size_t max_points = 64;  // number of elements compared per output
 
