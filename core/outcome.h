@@ -80,8 +80,9 @@ struct Outcome {
   Status status = Status::invalid;
   double microseconds = 0;
   std::string message;
-  double seconds = 0;         // cost of the measurement: build, launches and all overheads; 0: unknown
-  double launch_seconds = 0;  // the part of `seconds` that less effort reduces; 0: none, or unknown
+  double seconds = 0;           // cost of the measurement: build, launches and all overheads; 0: unknown
+  double launch_seconds = 0;    // the part of `seconds` that less effort reduces; 0: none, or unknown
+  double left_out_seconds = 0;  // cost of the launches that were left out, because less effort was asked for
   bool ok() const { return status == Status::ok; }
 };
 

@@ -128,8 +128,8 @@ class Replayer {
   };
 
   const Record& record(std::uint32_t row) const { return space_.records().records[row]; }
-  bool goes_on(double now) const {
-    return now < replay_.seconds || static_cast<std::int64_t>(steps_.size()) < replay_.evaluations;
+  bool goes_on(double now, std::size_t in_flight = 0) const {
+    return now < replay_.seconds || static_cast<std::int64_t>(steps_.size() + in_flight) < replay_.evaluations;
   }
 
   /// Evaluates the first configuration alone, if there is one. Returns the time at which the evaluation ends.
@@ -160,8 +160,10 @@ class Replayer {
     return std::max(recorded.run_seconds - left_out * all, 0.0);
   }
 
+  /// Starts as many builds as there are idle workers. The candidates in flight count as evaluated, so that a run of a
+  /// number of evaluations has no more.
   void start_builds(double now) {
-    while (idle_ > 0 && outstanding_ <= replay_.workers && goes_on(now)) {
+    while (idle_ > 0 && outstanding_ <= replay_.workers && goes_on(now, outstanding_)) {
       std::vector<Candidate> asked = searcher_.ask(1);
       if (asked.empty()) return;
       --idle_;
@@ -196,10 +198,10 @@ class Replayer {
   void tell(const Candidate& candidate, std::uint32_t row, double now) {
     Outcome outcome = record(row).outcome;
     if (outcome.ok()) outcome.microseconds = microseconds(candidate, row);
-    const double left_out = record(row).run_seconds - run_seconds(candidate, row);
-    outcome.seconds -= left_out;
+    outcome.left_out_seconds = record(row).run_seconds - run_seconds(candidate, row);
+    outcome.seconds -= outcome.left_out_seconds;
     const auto launches = launches_of(space_.records(), row);
-    if (launches.size() > 1) outcome.launch_seconds = launch_seconds(launches) - left_out;
+    if (launches.size() > 1) outcome.launch_seconds = launch_seconds(launches) - outcome.left_out_seconds;
     searcher_.tell(candidate, outcome);
     if (outcome.ok() && best_.is_beaten_by(outcome.microseconds, candidate.effort)) {
       best_ = {outcome.microseconds, candidate.effort};

@@ -39,14 +39,13 @@ std::vector<Candidate> Race::ask(std::size_t n) {
 }
 
 void Race::tell(const Candidate& candidate, const Outcome& outcome) {
-  account(candidate.effort, outcome);
+  account(outcome);
   candidate.effort < 1 ? tell_look(candidate, outcome) : tell_full(candidate, outcome);
 }
 
-void Race::account(double effort, const Outcome& outcome) {
-  const double full = outcome.launch_seconds / effort;
-  launch_seconds_ += full;
-  seconds_ += outcome.seconds + full - outcome.launch_seconds;
+void Race::account(const Outcome& outcome) {
+  launch_seconds_ += outcome.launch_seconds + outcome.left_out_seconds;
+  seconds_ += outcome.seconds + outcome.left_out_seconds;
 }
 
 bool Race::pays() const { return launch_seconds_ > least_launch_share * seconds_; }

@@ -8,7 +8,8 @@
 //
 // The searcher inside learns one outcome of each candidate: that of the look, or of the full evaluation at once. A race
 // pays if the launches are most of an evaluation's cost. Nobody knows this before the first outcome, so the first
-// candidates are evaluated in full.
+// candidates are evaluated in full. Only `compare` tells the cost of launches. In `tune` there are no races: screening
+// itself stops launching a slow candidate (docs/measurement.md).
 //
 // Maron and Moore, Hoeffding races, NIPS 1993; López-Ibáñez et al., The irace package, Operations Research Perspectives
 // 3 (2016).
@@ -30,7 +31,7 @@ namespace deplo::search::strategies {
 // single launch scores less in long runs, and four score less in short ones (docs/strategies.md, "Races").
 constexpr Hyperparameter race_parameter =
     number("race", "0.0625", 0.001, 1, "0.03125 0.0625 0.125 1",
-           "effort of a candidate's first look, if launches are most of the cost; 1: no looks");
+           "effort of a candidate's first look on a recorded space whose launches are most of the cost; 1: no looks");
 
 /// The ratio of a full evaluation's time to that of the look before it: mean and standard deviation of its log.
 class LookRatio {
@@ -69,7 +70,7 @@ class Race final : public Searcher {
   bool pays() const;
   void tell_look(const Candidate&, Outcome);
   void tell_full(const Candidate&, const Outcome&);
-  void account(double effort, const Outcome&);
+  void account(const Outcome&);
   void wait(const Candidate&, double log_time);
   std::optional<Candidate> overtime();
 

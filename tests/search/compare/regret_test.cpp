@@ -122,6 +122,17 @@ TEST(Regret, AFinalChoosesBetterThanTheScreening) {
   EXPECT_EQ(alone, screened) << "a final of one is the screening";
 }
 
+// With compilers, a run would otherwise end with the candidates in flight, and the winner of the final would be theirs.
+TEST(Regret, RunsHaveTheSameLengthWithCompilers) {
+  const TableSpace space(noisy({}));
+  const Landscape landscape(space);
+  for (const std::size_t workers : {0, 1, 8}) {
+    const auto searcher = make_searcher("random", space, {.seed = 1});
+    const Replay run{.evaluations = 10, .noisy = true, .workers = workers, .finalists = 8};
+    EXPECT_EQ(replay(space, landscape, *searcher, run, 1).size(), 10u) << workers;
+  }
+}
+
 TEST(Regret, RunsBeginWithTheDefaultAndReplayNoise) {
   Contest contest{.entrants = {{"random", "random", {}}}, .repeats = 20, .regret = true};
   const auto records = noisy(35);
