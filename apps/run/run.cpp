@@ -464,11 +464,9 @@ ProofReport prove_emitted(const RunOptions& options, Progress& progress) {
   const engine::TileSource* const tile = options.source.tile();
   if (tile == nullptr) return Runner(options, read_graph_subject(options.source, options), progress).prove();
   engine::TileLaunch launch = read_tile_launch(*tile, options);
-  auto raised = try_raise(launch);
-  if (const auto* refused = std::get_if<rules::NotRaised>(&raised))
-    throw Error("--prove: expected a tile program that becomes kernels, found: " + refused->why);
-  return Runner(options, tile_subject(std::move(launch), std::get<ir::Module>(std::move(raised)), options), progress)
-      .prove();
+  engine::LaunchForm form = choose_form(launch, options.source.options, engine::take_form(engine::by_elements));
+  if (!form.module) throw Error("--prove: expected a tile program that becomes kernels, found: " + form.why_blocks);
+  return Runner(options, tile_subject(std::move(launch), std::move(*form.module), options), progress).prove();
 }
 
 std::string print_lines(const ProofReport& report) {
