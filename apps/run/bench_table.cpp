@@ -183,7 +183,7 @@ std::string print_table(const BenchReport& report, std::size_t width) {
   if (sum.kernels > 0)
     text += fmt::format("; the {} with a baseline: ours {} µs, baseline {} µs, baseline/ours {:.3f}", sum.kernels,
                         significant(sum.compared), significant(sum.baseline), sum.baseline / sum.compared);
-  if (sum.untuned != sum.ours)
+  if (sum.failed == 0 && sum.untuned != sum.ours)
     text += fmt::format("; with the other schedules {} µs, {:.3f} of ours", significant(sum.untuned),
                         sum.untuned / sum.ours);
   for (const Mean& mean : means(report))
@@ -212,7 +212,7 @@ std::string print_json(const BenchReport& report) {
                        {"protocol", report.protocol},
                        {"asked", report.asked},
                        {"ours_us", Json::or_null(sum.failed == 0 ? sum.ours : 0)},
-                       {"other_schedules_us", sum.untuned},
+                       {"other_schedules_us", Json::or_null(sum.failed == 0 ? sum.untuned : 0)},
                        {"with_baseline", compared},
                        {"means", Json::array(means(report), mean_json)},
                        {"kernels", Json::array(report.kernels, kernel_json)}})
