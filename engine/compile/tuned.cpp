@@ -461,13 +461,13 @@ GraphSchedule TunedCache::find_graph(const Alternatives& source) {
     const Result<Alternative> now = source.follow(trail);
     if (now.ok() && now.value().digest == stored->digest) return {Origin::tuned, std::move(trail), ""};
     graph_fault_ = fmt::format(
-        "stale: the graph's trail of row {} of {} now gives {}, because deplo or the target "
-        "changed; run `deplo tune --store {}` to choose its kernels again",
+        "stale: the stored trail of graph row {} of {} now gives {}, because deplo or the target changed; run `deplo "
+        "tune --store {}` to choose its kernels again",
         stored->id, file_,
         now.ok() ? "other kernels than the measured ones" : fmt::format("no kernels ({})", now.failure().message),
         file_);
   } catch (const Error& error) {
-    graph_fault_ = fmt::format("damaged: the graph's trail of row {} of {}: {}", stored->id, file_, error.what());
+    graph_fault_ = fmt::format("damaged: the stored trail of graph row {} of {}: {}", stored->id, file_, error.what());
   }
   return {Origin::heuristic, {}, graph_fault_};
 }

@@ -127,8 +127,9 @@ std::string first_bytes(const std::string& file, std::size_t count) {
   sqlite3_vfs* const system = sqlite3_vfs_find(nullptr);
   std::vector<std::max_align_t> memory(static_cast<std::size_t>(system->szOsFile) / sizeof(std::max_align_t) + 1);
   auto* const opened = reinterpret_cast<sqlite3_file*>(memory.data());
-  const std::unique_ptr<const char, decltype(&sqlite3_free_filename)> name(
-      sqlite3_create_filename(path.c_str(), "", "", 0, nullptr), sqlite3_free_filename);
+  constexpr auto free_name = [](const char* name) { sqlite3_free_filename(const_cast<char*>(name)); };  // SQLite < 3.40
+  const std::unique_ptr<const char, decltype(free_name)> name(
+      sqlite3_create_filename(path.c_str(), "", "", 0, nullptr));
   int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB;
   const int code = system->xOpen(system, name.get(), opened, flags, &flags);
   sqlite3_int64 size = 0;

@@ -26,7 +26,7 @@ bool multiplies_matrices_by_warpgroups(const ir::Program&, const Matmul&, const 
 bool is_transposed(const ir::Program&, const Matmul&);
 /// If a block on a CPU has at most this many rows, the rows reuse a panel too rarely to pay for copying the panel or
 /// for its place in the cache. The value lies between two measured sizes: this is true of blocks of 32 rows, but not of
-/// blocks of 128 rows (docs/performance.md, "TinyLlama's matmuls").
+/// blocks of 128 rows (docs/performance.md, "TinyLlama's matmuls and row kernels").
 inline constexpr std::int64_t few_rows = 64;
 /// Returns the position in the tile's axes of a batch axis whose products all read the same columns, or whose columns
 /// are chosen by loaded numbers (the blocks of a routed MLP, where neighbours use one expert). If there are several
@@ -35,7 +35,7 @@ std::optional<std::size_t> sharing_axis(const ir::Program&, const Matmul&);
 /// Returns whether a CPU kernel reads the operand along n in place, without copying a panel of it. It does if the
 /// operand is not transposed, `rows` (of a block) is at most few_rows, and one of these holds:
 /// - `rows` is at most `row_limit` (rows_in_place() of the target), and the panel's rows are less than a page apart
-///   (docs/performance.md, "TinyLlama's matmuls").
+///   (docs/performance.md, "TinyLlama's matmuls and row kernels").
 /// - `rows` is at most `row_limit`, and the elements have 16 bits: a copy would be f32, as large as what it saves
 ///   ("Matmuls of few rows and 16 bits").
 /// - The products of a batch share the panel: the first one loads it into the cache for the others ("A routed MLP").

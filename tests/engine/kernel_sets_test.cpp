@@ -156,7 +156,7 @@ TEST_F(GraphTrail, IsFollowedWhereItGivesWhatWasMeasured) {
 TEST_F(GraphTrail, OfOtherKernelsIsStale) {
   store(print(vary_decisions(graph_, passes_)[1].fused.trail), "another");
   EXPECT_TRUE(find().trail.empty());
-  EXPECT_THAT(find().note, StartsWith("stale: the graph's trail of row 1"));
+  EXPECT_THAT(find().note, StartsWith("stale: the stored trail of graph row 1"));
   EXPECT_THAT(find().note, HasSubstr("other kernels than the measured ones"));
   EXPECT_THROW(find("--require-tuned"), Error);
 }
@@ -172,7 +172,7 @@ TEST_F(GraphTrail, OfDecisionsThatAreNoMoreIsStale) {
 TEST_F(GraphTrail, ThatIsDamagedIsNotFollowed) {
   store("no trail", "x");
   EXPECT_TRUE(find().trail.empty());
-  EXPECT_THAT(find().note, StartsWith("damaged: the graph's trail of row 1"));
+  EXPECT_THAT(find().note, StartsWith("damaged: the stored trail of graph row 1"));
 }
 
 TEST_F(GraphTrail, OfAnotherGraphOrDeviceDoesNotCount) {

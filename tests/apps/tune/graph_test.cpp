@@ -108,12 +108,12 @@ TEST_F(TuneGraph, ATrailOfTheStoreIsFollowedOrSaidToBeStale) {
   };
   edit("UPDATE graph SET digest = 'x'");
   EXPECT_EQ(interpreted()["graph_trail"], "");
-  EXPECT_THAT(interpreted()["graph_note"].get<std::string>(), HasSubstr("stale: the graph's trail of row 1"));
+  EXPECT_THAT(interpreted()["graph_note"].get<std::string>(), HasSubstr("stale: the stored trail of graph row 1"));
   EXPECT_EQ(interpreted()["kernels"].size(), 1U) << "the heuristic's";
   const Ran refused = run_program(
       {"deplo", "run", "-c", attention, "--tuned", store(), "--device", "interpreter", "--require-tuned"}, {});
   EXPECT_EQ(refused.code, 1);
-  EXPECT_THAT(refused.err, HasSubstr("--require-tuned: stale: the graph's trail"));
+  EXPECT_THAT(refused.err, HasSubstr("--require-tuned: stale: the stored trail"));
   const Ran table = run_program({"deplo", "run", "-c", attention, "--tuned", store(), "--device", "interpreter"}, {});
   EXPECT_THAT(table.out, HasSubstr("the graph: stale"));
 
