@@ -43,7 +43,7 @@ constexpr std::array limits = {
     Limit{.key = "unit_shared_bytes", .member = &Target::unit_shared_bytes, .optional = true},
 };
 /// Capabilities of a target: false unless its file sets them.
-constexpr std::array<std::pair<std::string_view, bool Target::*>, 10> capabilities = {{
+constexpr std::array<std::pair<std::string_view, bool Target::*>, 11> capabilities = {{
     {"cpu", &Target::cpu},
     {"shuffle", &Target::shuffle},
     {"atomic_add", &Target::atomic_add},
@@ -53,6 +53,7 @@ constexpr std::array<std::pair<std::string_view, bool Target::*>, 10> capabiliti
     {"prefetch", &Target::prefetch},
     {"mma", &Target::mma},
     {"dot_pairs", &Target::dot_pairs},
+    {"fast_pairs", &Target::fast_pairs},
     {"wgmma", &Target::wgmma},
 }};
 

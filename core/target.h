@@ -44,6 +44,7 @@ struct Target {
   bool prefetch = false;    // prefetch of cache lines by address
   bool mma = false;         // matrix instructions of a warp: mma.sync of 16 bits and tf32, ldmatrix
   bool dot_pairs = false;   // dot products of bf16 pairs on CPUs: AVX512_BF16
+  bool fast_pairs = false;  // they multiply more per cycle than f32 products
   bool wgmma = false;       // matrix instructions of a warpgroup, which read shared memory
   bool operator==(const Target&) const = default;
 };

@@ -70,7 +70,7 @@ Verdict decide_dot_pairs(const ir::Program& program, const Target& target, const
   std::string why;
   if (!with_pairs(program, why)) return Skip{std::move(why)};
   const auto apply = pins.on_off("apply");
-  if (!apply) return on_off_fork("apply", true);
+  if (!apply) return on_off_fork("apply", target.fast_pairs);
   if (!*apply) return Skip{"apply=0: products of f32"};
   return Apply{};
 }

@@ -354,7 +354,7 @@ bool wanted(const Plan& plan, const ir::Program& program, const Target& target) 
   if (!ir::depends_on(plan.index, matmul->reduce->axis.name)) return false;
   const bool columns = ir::depends_on(plan.index.back(), axes[matmul->n].name);
   const ir::DType dtype = program.find(plan.stage.source)->dtype;
-  const bool converts = ir::is_float16(dtype) && !(target.dot_pairs && dtype == ir::DType::bf16);
+  const bool converts = ir::is_float16(dtype) && !(target.fast_pairs && dtype == ir::DType::bf16);
   const bool scalars_convert = !columns && converts && plan.bytes <= target.shared_bytes / 2;
   const bool in_place = reads_in_place(program, *matmul, axes[matmul->m].extent, rows_in_place(target));
   if (columns) return scalars_convert || (!in_place && copies_columns(plan, program, *matmul));
