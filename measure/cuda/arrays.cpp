@@ -33,10 +33,12 @@ void CudaArrays::allocate(const ir::Buffer& buffer) {
   context_.driver().require(context_.driver().allocate(&whole, size + 2 * red_zone_bytes),
                             fmt::format("allocate {} bytes for '{}'", size, buffer.name));
   owned_.push_back(whole);
-  static const std::vector<std::byte> zone = red_zone();
+  const std::size_t number = slots_.size();
+  const std::vector<std::byte> zone = red_zone(number);
   copy_to(whole, zone.data(), zone.size());
   copy_to(whole + red_zone_bytes + size, zone.data(), zone.size());
-  slots_.push_back({whole + red_zone_bytes, size, 0, size, buffer.dtype, buffer.name, 0});
+  slots_.push_back({whole + red_zone_bytes, size, 0, size, number, buffer.dtype, buffer.name, 0});
+  context_.driver().require(context_.wait(), "write red zones");
 }
 
 void CudaArrays::copy_to(Address to, const void* from, std::size_t bytes) const {
@@ -128,7 +130,7 @@ std::unique_ptr<CudaArrays> CudaArrays::seen(std::span<const Place> places, cons
     const std::size_t size = size_in_bytes(as[i]), offset = static_cast<std::size_t>(places[i].offset);
     CHECK(offset + size <= slot.size);
     result->slots_.push_back(
-        {slot.address + offset, size, slot.offset + offset, slot.capacity, as[i].dtype, as[i].name, 0});
+        {slot.address + offset, size, slot.offset + offset, slot.capacity, slot.zones, as[i].dtype, as[i].name, 0});
   }
   return result;
 }
@@ -144,7 +146,7 @@ std::optional<std::string> CudaArrays::overrun() {
   }
   context_.driver().require(context_.wait(), "read red zones");
   for (std::size_t i = 0; i < slots_.size(); ++i)
-    if (auto found = damage(zone(2 * i), zone(2 * i + 1), slots_[i].name)) return found;
+    if (auto found = damage(zone(2 * i), zone(2 * i + 1), slots_[i].zones, slots_[i].name)) return found;
   return std::nullopt;
 }
 

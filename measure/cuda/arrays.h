@@ -40,6 +40,7 @@ class CudaArrays final : public Arrays {
     std::size_t size = 0;
     // for a view: where it begins in the whole buffer, and the bytes of the whole buffer
     std::size_t offset = 0, capacity = 0;
+    std::size_t zones = 0;  // number of the red zones, as in red_zone()
     ir::DType dtype = ir::DType::f32;
     std::string name;
     Address saved = 0;  // 0: nothing is saved

@@ -47,11 +47,13 @@ OpenclArrays::Slot OpenclArrays::allocate(cl_context context, bool cpu, const ir
   Memory whole(clCreateBuffer(context, flags, with_zones, host.get(), &code));
   require(code, what);
   Memory memory = part(whole, 0, size, what);
-  const std::vector<std::byte> zone = red_zone();
+  const std::size_t number = slots_.size();
+  const std::vector<std::byte> zone = red_zone(number);
   for (const std::size_t at : {std::size_t{0}, red_zone_bytes + size})
     require(clEnqueueWriteBuffer(queue_, whole.get(), CL_TRUE, at, zone.size(), zone.data(), 0, nullptr, nullptr),
             what);
-  return {std::move(host), std::move(whole), std::move(memory), size, 0, size, buffer.dtype, buffer.name, nullptr};
+  return {std::move(host), std::move(whole), std::move(memory), size,   0, size,
+          number,          buffer.dtype,     buffer.name,       nullptr};
 }
 
 std::optional<std::string> OpenclArrays::overrun() {
@@ -63,7 +65,7 @@ std::optional<std::string> OpenclArrays::overrun() {
     };
     read(0, before);
     read(red_zone_bytes + slot.capacity, behind);
-    if (auto found = damage(before, behind, slot.name)) return found;
+    if (auto found = damage(before, behind, slot.zones, slot.name)) return found;
   }
   return std::nullopt;
 }
@@ -145,7 +147,7 @@ std::unique_ptr<Arrays> OpenclArrays::view(std::span<const Place> places, const 
     CHECK(offset + size <= slot.size);
     Memory memory = offset == 0 ? shared(slot.memory) : part(slot.whole, slot.offset + offset, size, "view a buffer");
     result->slots_.push_back({nullptr, shared(slot.whole), std::move(memory), slot.capacity, slot.offset + offset, size,
-                              as[i].dtype, as[i].name, nullptr});
+                              slot.zones, as[i].dtype, as[i].name, nullptr});
   }
   return result;
 }

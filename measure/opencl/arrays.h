@@ -68,6 +68,7 @@ class OpenclArrays final : public Arrays {
     std::size_t capacity = 0;  // bytes between the red zones
     std::size_t offset = 0;    // where the buffer begins between the red zones, in bytes; 0 except in views
     std::size_t size = 0;      // in bytes
+    std::size_t zones = 0;     // number of the red zones, as in red_zone()
     ir::DType dtype = ir::DType::f32;
     std::string name;
     Memory saved = nullptr;

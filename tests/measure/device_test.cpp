@@ -61,6 +61,9 @@ TEST(TargetOf, KnowsCpusByTheirRegisters) {
   EXPECT_EQ(target_of(info).name, "opencl-cpu") << "what stores of before say";
   info.architecture = avx512_bf16;
   EXPECT_EQ(target_of(info).name, "opencl-cpu-bf16");
+  EXPECT_TRUE(target_of(info).fast_pairs);
+  info.vendor = "GenuineIntel";
+  EXPECT_TRUE(target_of(info).dot_pairs && !target_of(info).fast_pairs) << "possible, but slower than f32";
   info.architecture = avx2;
   EXPECT_EQ(target_of(info).name, "opencl-cpu-avx2");
   EXPECT_LT(target_of(info).register_floats, load_target("opencl-cpu").register_floats);
@@ -194,8 +197,9 @@ TEST_P(AnyDevice, RoundsToSixteenBits) {
 // Multiplies bf16 matrices by dot products of pairs, with b in both layouts. NaN and infinity are among the elements of
 // a.
 TEST_P(AnyDevice, MultipliesPairs) {
-  const Target target = target_of(device_->info());
+  Target target = target_of(device_->info());
   if (!target.dot_pairs) GTEST_SKIP() << "no dot products of pairs";
+  target.fast_pairs = true;  // the heuristic applies them
   constexpr std::int64_t m = 96, n = 64, k = 70;
   for (const char* name : {"matmul", "linear"}) {
     ir::Program loop = ir::parse(rules::kernel(name).text, {{"M", m}, {"N", n}, {"K", k}}, name);
@@ -306,6 +310,33 @@ TEST_P(AnyDevice, ABatchWorksOnEverySet) {
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(sets[i]->read(2)[1], static_cast<float>(100 * i + 1));
     EXPECT_EQ(sets[i]->overrun(), std::nullopt);
+  }
+}
+
+// A kernel without a bounds check reads past the end of an input, and writes what it computes from it past the end of
+// the output.
+TEST_P(AnyDevice, WritesOfWhatWasReadPastAnEndAreFound) {
+  KernelCode sum = add_candidate(), copy;
+  copy.kernel = ir::parse(
+      "=== kernel: copy ===\n"
+      "input x: f32[40]\n"
+      "output y: f32[40]\n"
+      "Tile(axes=(a0:5=BLOCK, a1:8=THREAD)):\n"
+      "  v = load x[((a0 * 8) + a1)]\n"
+      "  y[((a0 * 8) + a1)] = v\n");
+  copy.source = emit(copy.kernel, target_of(device_->info()));
+  for (const KernelCode& candidate : {sum, copy}) {
+    auto built = device_->build(candidate);
+    ASSERT_TRUE(built.ok()) << built.failure().message;
+    std::vector<ir::Buffer> shorter = candidate.kernel.buffers;
+    for (ir::Buffer& buffer : shorter) buffer.shape[0] -= 3;
+    const auto arrays = device_->allocate(shorter);
+    for (std::size_t i = 0; i < shorter.size(); ++i)
+      arrays->write(i, std::vector<float>(static_cast<std::size_t>(shorter[i].shape[0]), 1));
+    EXPECT_EQ(arrays->overrun(), std::nullopt);
+    ASSERT_TRUE(built.value()->launch(*arrays, blocks).ok());
+    ASSERT_TRUE(arrays->overrun()) << candidate.kernel.name;
+    EXPECT_THAT(*arrays->overrun(), HasSubstr("outside of '" + shorter.back().name + "': 12 bytes past its end"));
   }
 }
 
