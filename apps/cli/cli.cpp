@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <new>
 #include <string>
@@ -161,6 +162,8 @@ void keep_standard_streams() {
 
 int run_program(int argc, char** argv, bool tune_only) {
   keep_standard_streams();
+  // A write beyond the limit of a file's size (ulimit -f) then fails, as on a full disk, and the command says so.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return run(argc, argv, tune_only);
   } catch (const Error& e) {

@@ -39,7 +39,7 @@ namespace {
   if (how.no_output) close(STDOUT_FILENO);
   if (how.largest_file >= 0) {
     const rlimit limit{static_cast<rlim_t>(how.largest_file), static_cast<rlim_t>(how.largest_file)};
-    if (setrlimit(RLIMIT_FSIZE, &limit) != 0 || std::signal(SIGXFSZ, SIG_IGN) == SIG_ERR) _exit(126);
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0 || std::signal(SIGXFSZ, SIG_DFL) == SIG_ERR) _exit(126);
   }
   if (how.max_memory >= 0) {
     const rlimit limit{static_cast<rlim_t>(how.max_memory), static_cast<rlim_t>(how.max_memory)};
