@@ -227,6 +227,15 @@ std::string refuse_shape(const Fusion& fusion, const LoopOp& op) {
   return "";
 }
 
+/// Returns the number of elements among which the kernel chooses by position.
+std::size_t pieces(const Fusion& fusion, const LoopOp& op) {
+  return static_cast<std::size_t>(std::ranges::count_if(reachable(fusion.values, roots(op)), [&](ValueId id) {
+    const Value& value = fusion.values[id];
+    return value.kind == Value::Kind::assign && value.op == ir::Op::select &&
+           fusion.values[value.args[0]].kind == Value::Kind::index;
+  }));
+}
+
 }  // namespace
 
 bool reduces_windows(const Fusion& fusion, const LoopOp& op) {
@@ -249,6 +258,9 @@ Refusal refuse(const Fusion& fusion, const LoopOp& merged, const LoopOp& produce
   if (merged.cost.reductions > producer.cost.reductions + consumer.cost.reductions)
     return {"a reduction would run more often"};
   if (merged.inflation > max_inflation) return {"too much work would be repeated"};
+  if (const std::size_t chosen = pieces(fusion, merged);
+      chosen > max_pieces && chosen > pieces(fusion, producer) && chosen > pieces(fusion, consumer))
+    return {"an element would be chosen among too many by its position"};
   const bool redone = growth(merged, producer, consumer) > max_contraction_growth && contracts(fusion, merged);
   if ((redone && !unpacks(fusion, producer, consumer)) ||
       operations_of_operands(fusion, merged) >

@@ -108,10 +108,20 @@ class Substituter {
     for (ir::Expr& e : value.index) e = values_.substitute(e, sigma, shape_);
     for (ValueId& arg : value.args) arg = run(arg);
     if (names_gathered(value)) value.args.insert(value.args.end(), gathered_.begin(), gathered_.end());
-    return memo_[id] = values_.add(std::move(value));
+    const std::optional<ValueId> chosen = chosen_of(value);
+    return memo_[id] = chosen ? *chosen : values_.add(std::move(value));
   }
 
  private:
+  /// The argument that a select chooses if its condition has become a constant, else nullopt.
+  std::optional<ValueId> chosen_of(const Value& value) const {
+    if (value.kind != Value::Kind::assign || value.op != ir::Op::select) return std::nullopt;
+    const Value& condition = values_[value.args[0]];
+    if (condition.kind != Value::Kind::index || condition.index[0].kind() != ir::Expr::Kind::constant)
+      return std::nullopt;
+    return value.args[condition.index[0].value() != 0 ? 1 : 2];
+  }
+
   // The axis along which a scan runs after the substitution.
   int moved(int axis) const {
     const ir::Expr to = ir::substitute(ir::tensor::coordinate(static_cast<std::size_t>(axis)), sigma_);
