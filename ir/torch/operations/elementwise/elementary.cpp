@@ -95,11 +95,12 @@ Id logit(const Given& g) {
   if (g.has("eps")) x = g.apply("minimum", g.apply("maximum", x, g.number("eps", 0)), 1 - g.number("eps", 0));
   return g.apply("log", g.apply("div", x, g.apply("sub", 1.0, x)));
 }
-/// log(e^a + e^b), computed without overflow.
+/// log(e^a + e^b), computed without overflow. The difference of equal infinities would be NaN.
 Id logaddexp(const Given& g) {
   const Id a = g.tensor("input"), b = g.tensor("other"), maximum = g.apply("maximum", a, b);
   const Id apart = g.apply("neg", g.apply("abs", g.apply("sub", a, b)));
-  return g.apply("add", maximum, g.apply("log", g.apply("add", g.apply("exp", apart), 1.0)));
+  const Id more = g.apply("log", g.apply("add", g.apply("exp", apart), 1.0));
+  return g.where(g.apply("eq", a, b), g.apply("add", a, std::numbers::ln2), g.apply("add", maximum, more));
 }
 
 // Angles
