@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/error.h"
 #include "ir/torch/operations/given.h"
@@ -213,9 +214,15 @@ Id rot90(const Given& g) {
   return turns == 1 ? flipped(swapped(x), a) : flipped(swapped(x), b);
 }
 
+// |input| with the sign of `other`. -0 is negative; a NaN counts as positive.
 Id copysign(const Given& g) {
-  const Id size = g.apply("abs", g.tensor("input"));
-  return g.where(g.apply("lt", g.operand("other"), 0.0), g.apply("neg", size), size);
+  const Id x = g.tensor("input"), other = g.operand("other");
+  const Node sign = g.caller().node(other);
+  const bool floats = is_float(sign.type.dtype);
+  const DType result = is_float(g.dtype(x)) ? g.dtype(x) : floats ? sign.type.dtype : DType::f32;
+  const Id size = g.apply("abs", g.to(x, result)), opposite = g.apply("neg", size);
+  if (sign.kind == Node::Kind::scalar) return std::signbit(sign.value) ? opposite : size;
+  return g.where(floats ? is_negative(g, other) : g.apply("lt", other, 0.0), opposite, size);
 }
 
 Id ravel(const Given& g) {

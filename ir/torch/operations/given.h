@@ -86,6 +86,8 @@ Id log_of_1_plus(const Given&, Id x);
 /// log(1 + e^x) = max(x, 0) + log(1 + e^-|x|), which does not overflow. `negated`: log(1 + e^-x).
 Id log_sum(const Given&, Id x, bool negated = false);
 
+/// Whether a float is negative. -0 counts as negative, because 1 / -0 is -∞.
+Id is_negative(const Given&, Id x);
 /// Returns the angle of the point (x, y), from -π to π. Both coordinates are floats.
 Id angle_of(const Given&, Id y, Id x);
 

@@ -120,10 +120,6 @@ Id acos(const Given& g) {
   const Id ratio = g.apply("div", g.apply("sub", 1.0, x), g.apply("add", x, 1.0));
   return g.apply("mul", g.apply("atan", g.apply("sqrt", ratio)), 2.0);
 }
-/// Whether x is negative. -0 counts as negative, because 1 / -0 is -∞.
-Id is_negative(const Given& g, Id x) {
-  return g.apply("logical_or", g.apply("lt", x, 0.0), g.apply("lt", g.apply("reciprocal", x), 0.0));
-}
 Id angle(const Given& g, Id y, Id x) {
   const Id height = g.apply("abs", y), width = g.apply("abs", x);
   const Id none = g.apply("eq", g.apply("maximum", height, width), 0.0);
@@ -273,6 +269,9 @@ constexpr std::string_view one = "input";
 }  // namespace
 }  // namespace elementary
 
+Id is_negative(const Given& g, Id x) {
+  return g.apply("logical_or", g.apply("lt", x, 0.0), g.apply("lt", g.apply("reciprocal", x), 0.0));
+}
 Id angle_of(const Given& g, Id y, Id x) { return elementary::angle(g, y, x); }
 Id floor_of(const Caller& c, Id x) { return elementary::rounded_by(c, x, elementary::down); }
 Id round_of(const Caller& c, Id x) { return elementary::rounded_by(c, x, elementary::nearest); }
