@@ -245,9 +245,14 @@ Id lerp(const Given& g) {
   const Id x = g.tensor("input"), end = g.tensor("end");
   return g.apply("add", x, g.apply("mul", g.apply("sub", end, x), g.operand("weight")));
 }
+/// a √(1 + (b / a)²) for the larger side a, because squares overflow and underflow. An infinite side wins over a NaN.
 Id hypot(const Given& g) {
-  const Id a = g.tensor("input"), b = g.tensor("other");
-  return g.apply("sqrt", g.apply("add", g.apply("mul", a, a), g.apply("mul", b, b)));
+  const Id a = g.apply("abs", g.tensor("input")), b = g.apply("abs", g.tensor("other"));
+  const Id high = g.apply("maximum", a, b), low = g.apply("minimum", a, b);
+  const Id ratio = choose(g, g.apply("eq", low, high), 1, g.apply("div", low, high));  // also of zeros and infinities
+  const Id size = g.apply("mul", high, g.apply("sqrt", g.apply("add", g.apply("mul", ratio, ratio), 1.0)));
+  const Id endless = g.apply("logical_or", g.apply("eq", a, infinity), g.apply("eq", b, infinity));
+  return choose(g, endless, infinity, size);
 }
 Id dot(const Given& g) {
   const Id a = g.tensor("input"), b = g.tensor(g.has("tensor") ? "tensor" : "other");
