@@ -85,7 +85,7 @@ Id fmod(const Given& g) {
   const Id x = g.tensor("input"), divisor = g.operand("other");
   if (!is_float(g.dtype(x)) && !is_float(g.dtype(divisor)))
     return g.apply("sub", x, g.apply("mul", quotient_towards_zero(g.caller(), x, g.integer("other", 1)), divisor));
-  return g.apply("sub", x, g.apply("mul", trunc_of(g.caller(), g.apply("div", x, divisor)), divisor));
+  return remainder_towards_zero(g.caller(), x, divisor);
 }
 
 // scatter_reduce: the sum, mean, prod, amax or amin of the source elements that go to the same position. With
