@@ -91,6 +91,9 @@ Id is_negative(const Given&, Id x);
 /// Returns the angle of the point (x, y), from -π to π. Both coordinates are floats.
 Id angle_of(const Given&, Id y, Id x);
 
+/// Returns the elements (i, i + offset) of two dimensions, as the last dimension.
+Id diagonal_of(const Given&, Id x, std::int64_t offset, std::size_t dim1, std::size_t dim2);
+
 /// Converts several tensors to a tuple, which is what an expression gets from a function with several results.
 python::Value results_of(const std::vector<Id>&);
 inline python::Value results_of(Id id) { return {python::Tensor{id}}; }

@@ -110,25 +110,6 @@ Id embedded(const Given& g, Id x, std::int64_t offset) {
   return only_diagonal(g, g.expand(rows, shape), offset);
 }
 
-/// Returns the elements (i, i + offset) of two dimensions, as the last dimension.
-Id diagonal_of(const Given& g, Id x, std::int64_t offset, std::size_t dim1, std::size_t dim2) {
-  if (dim1 == dim2) g.refuse("two different dimensions", x);
-  Shape order;
-  for (std::size_t d = 0; d < g.rank(x); ++d)
-    if (d != dim1 && d != dim2) order.push_back(signed_dim(d));
-  order.insert(order.end(), {signed_dim(dim1), signed_dim(dim2)});
-  const Id moved = g.permute(x, order);
-  Shape flat = g.shape(moved);
-  const std::int64_t rows = flat.end()[-2], columns = flat.back();
-  const std::int64_t count = std::max<std::int64_t>(
-      0, std::min(rows + std::min<std::int64_t>(offset, 0), columns - std::max<std::int64_t>(offset, 0)));
-  flat.pop_back();
-  flat.back() = rows * columns;
-  const std::int64_t begin = offset < 0 ? -offset * columns : offset;
-  const Id at = g.range(count == 0 ? 0 : begin, count == 0 ? 0 : begin + (count - 1) * (columns + 1) + 1, columns + 1);
-  return g.select(g.reshape(moved, flat), flat.size() - 1, at);
-}
-
 Id diag(const Given& g) {
   const Id x = g.tensor("input");
   const std::int64_t offset = g.integer("diagonal", 0);
@@ -276,6 +257,24 @@ Id diff(const Given& g) {
 }
 
 }  // namespace
+
+Id diagonal_of(const Given& g, Id x, std::int64_t offset, std::size_t dim1, std::size_t dim2) {
+  if (dim1 == dim2) g.refuse("two different dimensions", x);
+  Shape order;
+  for (std::size_t d = 0; d < g.rank(x); ++d)
+    if (d != dim1 && d != dim2) order.push_back(signed_dim(d));
+  order.insert(order.end(), {signed_dim(dim1), signed_dim(dim2)});
+  const Id moved = g.permute(x, order);
+  Shape flat = g.shape(moved);
+  const std::int64_t rows = flat.end()[-2], columns = flat.back();
+  const std::int64_t count = std::max<std::int64_t>(
+      0, std::min(rows + std::min<std::int64_t>(offset, 0), columns - std::max<std::int64_t>(offset, 0)));
+  flat.pop_back();
+  flat.back() = rows * columns;
+  const std::int64_t begin = offset < 0 ? -offset * columns : offset;
+  const Id at = g.range(count == 0 ? 0 : begin, count == 0 ? 0 : begin + (count - 1) * (columns + 1) + 1, columns + 1);
+  return g.select(g.reshape(moved, flat), flat.size() - 1, at);
+}
 
 // clang-format off
 Composites rearrangements() {
