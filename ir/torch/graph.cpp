@@ -11,6 +11,7 @@
 #include "ir/text/words.h"
 #include "ir/torch/operations/empty.h"
 #include "ir/torch/operations/infer.h"
+#include "ir/torch/operations/without_dimensions.h"
 #include "ir/torch/ranges.h"
 
 namespace deplo::ir::torch {
@@ -121,11 +122,10 @@ Id Builder::scalar(double value, DType dtype, std::string_view name) {
 }
 
 Id Builder::call(std::string_view op, std::vector<Id> args, Attributes attributes, std::string_view name) {
+  for (const Id arg : args) CHECK(arg >= 0 && static_cast<std::size_t>(arg) < size());
+  if (const auto made = call_without_dimensions(*this, op, args, attributes, name)) return *made;
   std::vector<const Node*> nodes;
-  for (const Id arg : args) {
-    CHECK(arg >= 0 && static_cast<std::size_t>(arg) < size());
-    nodes.push_back(&node(arg));
-  }
+  for (const Id arg : args) nodes.push_back(&node(arg));
   Node call = {Node::Kind::call, {}, {}, std::string(op), std::move(args), std::move(attributes), 0, {}};
   call.type = infer(call, nodes);
   if (const auto made = call_on_nothing(*this, call, name.empty() ? op : name)) return *made;

@@ -121,7 +121,9 @@ TEST(TorchOps, Reductions) {
   EXPECT_EQ(typed("sum", {f32({2, 3})}, dims({1, -1})), "sum: expected each dimension once, found [1, -1]");
   EXPECT_EQ(typed("softmax", {f32({2, 3})}, dim(-1)), "(2, 3) float32");
   EXPECT_EQ(typed("softmax", {f32({2, 3})}, dim(-3)), "softmax: expected dim from -2 to 1, found -3");
-  EXPECT_EQ(typed("softmax", {f32({})}, dim(0)), "softmax: expected a tensor with a dimension 0, found () float32");
+  EXPECT_EQ(typed("softmax", {f32({})}, dim(0)), "() float32");  // counts as a vector of one element
+  EXPECT_EQ(typed("sum", {f32({})}, dims({-1}, true)), "() float32");
+  EXPECT_EQ(typed("softmax", {f32({})}, dim(1)), "softmax: expected dim from -1 to 0, found 1");
   EXPECT_THAT(typed("log_softmax", {i32({2})}, dim(0)), HasSubstr("floating-point numbers"));
 }
 
