@@ -161,7 +161,7 @@ TEST(ExpressionErrors, ArgumentsOfWhatMakesTensorsModulesAndFunctions) {
       {"nn.Sequential(3)", "1:4", "Sequential: expected modules, found the integer 3"},
       {"nn.ModuleList([nn.ReLU()])(torch.randn(3))", "1:4", "expected a call of one of its modules"},
       {"math.sqrt(-1)", "1:6", "sqrt: expected an argument for which it is defined, found the integer -1"},
-      {"float('nan')", "1:1", "expected a number, 'inf' or '-inf'"},
+      {"float('none')", "1:1", "expected a number, 'inf', '-inf' or 'nan'"},
       {"int(1e300)", "1:1", "expected a number that fits in 64 bits"},
       {"def f(x): return x\nf()", "2:1", "f: expected a value for x, found none; the signature is f(x)"},
       {"def f(x): return x\nf(1, 2)", "2:1", "f: expected at most 1 arguments, found 2"},
