@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "ir/torch/operations/operation.h"
 #include "ir/torch/torch_case.h"
@@ -131,6 +132,8 @@ TEST(TorchOps, Norms) {
   EXPECT_EQ(typed("layer_norm", {f32({5, 2, 3}), f32({2, 3}), f32({2, 3})}, {{"dims", whole(2)}}), "(5, 2, 3) float32");
   EXPECT_EQ(typed("rms_norm", {f32({5, 3}), f32({5})}, {{"dims", whole(1)}}),
             "rms_norm: expected a weight (3,) float32, found (5, 3) float32 and (5,) float32");
+  EXPECT_EQ(typed("layer_norm", {f32({5, 3})}, {{"dims", whole(1)}, {"eps", std::nan("")}}),
+            "layer_norm: expected a number for eps, found nan");
   EXPECT_THAT(typed("layer_norm", {f32({5, 3}), f32({3}), f32({1})}, {{"dims", whole(1)}}),
               HasSubstr("expected a bias (3,) float32"));
   EXPECT_EQ(typed("rms_norm", {f32({5, 3})}, {{"dims", whole(3)}}),

@@ -424,8 +424,8 @@ constexpr std::string_view scaled = "input, other, *, alpha=1";
 }  // namespace
 
 Id remainder_towards_zero(const Caller& c, Id x, Id divisor) {
-  const Id quotient = trunc_of(c, c.call("div", {x, divisor}, {}));
-  const Id rest = c.call("sub", {x, c.call("mul", {quotient, divisor}, {})}, {});
+  const Id multiple = c.call("mul", {trunc_of(c, c.call("div", {x, divisor}, {})), divisor}, {});
+  const Id rest = c.call("sub", {x, multiple}, {});
   return is_finite_number(c, divisor) ? rest : c.call("where", {is_below(c, x, divisor), x, rest}, {});
 }
 
