@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/error.h"
 #include "ir/emit/reserved.h"
@@ -11,6 +12,8 @@
 #include "ir/text/words.h"
 #include "ir/torch/operations/empty.h"
 #include "ir/torch/operations/infer.h"
+#include "ir/torch/operations/not_a_number.h"
+#include "ir/torch/operations/without_dimensions.h"
 #include "ir/torch/ranges.h"
 
 namespace deplo::ir::torch {
@@ -116,18 +119,19 @@ void Builder::redraw(Id id, Fill fill) {
 }
 
 Id Builder::scalar(double value, DType dtype, std::string_view name) {
+  if (std::isnan(value)) return not_a_number(*this, {DType::f32, {}}, name.empty() ? "nan" : name);
   return add({Node::Kind::scalar, {}, {dtype, {}}, {}, {}, {}, f32_constant(value), {}},
              name.empty() ? "scalar" : name);
 }
 
 Id Builder::call(std::string_view op, std::vector<Id> args, Attributes attributes, std::string_view name) {
+  for (const Id arg : args) CHECK(arg >= 0 && static_cast<std::size_t>(arg) < size());
+  if (const auto made = call_without_dimensions(*this, op, args, attributes, name)) return *made;
   std::vector<const Node*> nodes;
-  for (const Id arg : args) {
-    CHECK(arg >= 0 && static_cast<std::size_t>(arg) < size());
-    nodes.push_back(&node(arg));
-  }
+  for (const Id arg : args) nodes.push_back(&node(arg));
   Node call = {Node::Kind::call, {}, {}, std::string(op), std::move(args), std::move(attributes), 0, {}};
   call.type = infer(call, nodes);
+  if (op == "full" && std::isnan(call.number("value"))) return not_a_number(*this, call.type, name.empty() ? op : name);
   if (const auto made = call_on_nothing(*this, call, name.empty() ? op : name)) return *made;
   return add(std::move(call), name.empty() ? op : name);
 }

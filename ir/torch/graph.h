@@ -62,7 +62,7 @@ class Builder {
   Id input(std::string_view name, TensorType, ValueSource = {});
   Id parameter(std::string_view name, TensorType, ValueSource = {});
   /// Adds a Python number: i64 or boolean if the literal is one, otherwise f32. The number does not widen the type of a
-  /// tensor of the same kind (float, int). `name`: "" stands for "scalar".
+  /// tensor of the same kind (float, int). `name`: "" stands for "scalar". NaN becomes a call that computes it.
   Id scalar(double value, DType, std::string_view name = "");
   /// Adds a call. Checks and normalises the attributes, and infers the type. Throws Error `matmul: expected …, found
   /// …`.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/error.h"
 #include "ir/torch/operations/given.h"
@@ -52,7 +53,7 @@ std::vector<Id> median(const Given& g) {
 }
 
 python::Value call_median(const python::Call& c) {
-  const std::vector<Id> results = median(Given(c));
+  const std::vector<Id> results = along_dimension<median>(Given(c));
   if (results.size() == 1) return {python::Tensor{results[0]}};
   return python::make_values_and_indices({python::Tensor{results[0]}}, {python::Tensor{results[1]}});
 }
@@ -84,7 +85,7 @@ Id fmod(const Given& g) {
   const Id x = g.tensor("input"), divisor = g.operand("other");
   if (!is_float(g.dtype(x)) && !is_float(g.dtype(divisor)))
     return g.apply("sub", x, g.apply("mul", quotient_towards_zero(g.caller(), x, g.integer("other", 1)), divisor));
-  return g.apply("sub", x, g.apply("mul", trunc_of(g.caller(), g.apply("div", x, divisor)), divisor));
+  return remainder_towards_zero(g.caller(), x, divisor);
 }
 
 // scatter_reduce: the sum, mean, prod, amax or amin of the source elements that go to the same position. With
@@ -156,7 +157,6 @@ Id index_fill(const Given& g) {
 Id logcumsumexp(const Given& g) {
   const Id x = g.tensor("input");
   g.require_float(x);
-  if (g.rank(x) == 0) g.refuse("at least one dimension", x);
   const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(x));
   const Id line = moved_last(g, x, dim), place = numbers(g, g.shape(line).back());
   const Id seen = g.apply("le", place, unsqueezed(g, place, 1));
@@ -213,9 +213,15 @@ Id rot90(const Given& g) {
   return turns == 1 ? flipped(swapped(x), a) : flipped(swapped(x), b);
 }
 
+// |input| with the sign of `other`. -0 is negative; a NaN counts as positive.
 Id copysign(const Given& g) {
-  const Id size = g.apply("abs", g.tensor("input"));
-  return g.where(g.apply("lt", g.operand("other"), 0.0), g.apply("neg", size), size);
+  const Id x = g.tensor("input"), other = g.operand("other");
+  const Node sign = g.caller().node(other);
+  const bool floats = is_float(sign.type.dtype);
+  const DType result = is_float(g.dtype(x)) ? g.dtype(x) : floats ? sign.type.dtype : DType::f32;
+  const Id size = g.apply("abs", g.to(x, result)), opposite = g.apply("neg", size);
+  if (sign.kind == Node::Kind::scalar) return std::signbit(sign.value) ? opposite : size;
+  return g.where(floats ? is_negative(g, other) : g.apply("lt", other, 0.0), opposite, size);
 }
 
 Id ravel(const Given& g) {
@@ -336,15 +342,15 @@ Composites composed_functions() {
        {"Fold", stateless_module, "output_size, kernel_size, dilation=1, padding=0, stride=1", nullptr, "fold"},
        {"hstack", in_torch, "tensors", call_made<stacked<1>>},
        {"kron", either, "input, other", call_made<kron>},
-       {"logcumsumexp", either, "input, dim", call_made<logcumsumexp>},
+       {"logcumsumexp", either, "input, dim", call_made<along_dimension<logcumsumexp>>},
        {"ravel", either, "input", call_made<ravel>}, {"rot90", either, "input, k=1, dims=None", call_made<rot90>},
        {"std_mean", in_torch, "input, dim=None, unbiased=True, keepdim=False, *, correction=None", call_made<moments<true>>},
        {"var_mean", in_torch, "input, dim=None, unbiased=True, keepdim=False, *, correction=None",
         call_made<moments<false>>},
-       {"index_fill", either, "input, dim, index, value", call_made<index_fill>},
+       {"index_fill", either, "input, dim, index, value", call_made<along_dimension<index_fill>>},
        {"median", either, "input, dim=None, keepdim=False", call_median},
        {"masked_scatter", either, "input, mask, source", call_made<masked_scatter>},
-       {"scatter_reduce", either, "input, dim, index, src, reduce, *, include_self=True", call_made<scatter_reduce>},
+       {"scatter_reduce", either, "input, dim, index, src, reduce, *, include_self=True", call_made<along_dimension<scatter_reduce>>},
        {"take", either, "input, index", call_made<take>},
        {"take_along_dim", either, "input, indices, dim=None", call_made<take_along_dim>},
        {"vstack", in_torch, "tensors", call_made<stacked<2>>}},
@@ -357,11 +363,11 @@ Composites composed_functions() {
        {"aten.fake_quantize_per_tensor_affine", read_made<fake_quantize>},
        {"aten.fake_quantize_per_tensor_affine_cachemask", read_made<fake_quantize>},
        {"aten.fmod", read_made<fmod>}, {"aten.hstack", read_made<stacked<1>>},
-       {"aten.index_fill", read_made<index_fill>}, {"aten.kron", read_made<kron>}, {"aten.linalg_cross", read_made<cross>},
-       {"aten.logcumsumexp", read_made<logcumsumexp>}, {"aten.ravel", read_made<ravel>}, {"aten.rot90", read_made<rot90>},
+       {"aten.index_fill", read_made<along_dimension<index_fill>>}, {"aten.kron", read_made<kron>}, {"aten.linalg_cross", read_made<cross>},
+       {"aten.logcumsumexp", read_made<along_dimension<logcumsumexp>>}, {"aten.ravel", read_made<ravel>}, {"aten.rot90", read_made<rot90>},
        {"aten.std_mean", read_made<moments<true>>}, {"aten.var_mean", read_made<moments<false>>},
        {"aten.masked_scatter", read_made<masked_scatter>},
-       {"aten.median", read_made<median>}, {"aten.scatter_reduce", read_made<scatter_reduce>},
+       {"aten.median", read_made<along_dimension<median>>}, {"aten.scatter_reduce", read_made<along_dimension<scatter_reduce>>},
        {"aten.take", read_made<take>}, {"aten.take_along_dim", read_made<take_along_dim>},
        {"aten.vstack", read_made<stacked<2>>}}};
 }

@@ -163,9 +163,9 @@ Attribute literal(const python::Call& c, std::string_view parameter) {
   const python::Value& v = c.value(parameter);
   if (const bool* b = v.as<bool>()) return *b;
   if (const auto* i = v.as<std::int64_t>()) return *i;
-  const double d = c.number(parameter);
-  if (std::isnan(d)) c.fail(parameter, "a number");
-  return d;
+  const std::optional<double> d = to_number(v);
+  if (!d) c.fail(parameter, "a number");
+  return *d;
 }
 
 python::Value filled(const python::Call& c, Shape shape, Attribute value, std::optional<DType> dtype) {

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "ir/torch/operations/not_a_number.h"
 
 namespace deplo::ir::torch {
 namespace {
@@ -14,12 +15,6 @@ bool is_empty(const TensorType& type) { return element_count(type.shape) == 0; }
 
 Id filled(Builder& b, const TensorType& type, double value, std::string_view name) {
   return b.call("full", {}, {{"shape", type.shape}, {"value", value}, {"dtype", type.dtype}}, name);
-}
-
-/// NaN, computed as 0 / 0 because a kernel cannot have a NaN constant.
-Id not_a_number(Builder& b, const TensorType& type, std::string_view name) {
-  const Id zero = filled(b, type, 0, "zero");
-  return b.call("div", {zero, zero}, {}, name);
 }
 
 /// Concatenates the arguments that have elements.

@@ -106,6 +106,8 @@ Id floor_of(const Caller&, Id x);
 Id round_of(const Caller&, Id x);
 /// Returns trunc(x) for floats.
 Id trunc_of(const Caller&, Id x);
+/// Returns fmod(x, divisor) for floats. The remainder has the sign of x.
+Id remainder_towards_zero(const Caller&, Id x, Id divisor);
 /// Returns x / divisor for integers, rounded towards 0.
 Id quotient_towards_zero(const Caller&, Id x, std::int64_t divisor);
 /// Throws Error unless the first argument is a tensor of floats.

@@ -12,8 +12,9 @@ bool Given::has(std::string_view argument) const {
 }
 
 Id Given::tensor(std::string_view argument) const {
-  if (expression_ != nullptr) return expression_->tensor(argument);
-  return file_->tensor(argument == "input" && !file_->has("input") ? "self" : argument);
+  const bool is_self = argument == "input" && expression_ == nullptr && !file_->has("input");
+  const Id id = expression_ != nullptr ? expression_->tensor(argument) : file_->tensor(is_self ? "self" : argument);
+  return vectors_ && rank(id) == 0 ? reshape(id, {1}) : id;
 }
 
 std::optional<Id> Given::optional_tensor(std::string_view argument) const {

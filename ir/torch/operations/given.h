@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,13 @@ class Given {
  public:
   explicit Given(const python::Call& call) : expression_(&call), caller_(caller_of(call)) {}
   explicit Given(pt2::Call& call) : file_(&call), caller_(caller_of(call)) {}
+
+  /// Returns the same arguments, but tensors without dimensions become vectors of one element.
+  Given with_vectors() const {
+    Given other = *this;
+    other.vectors_ = true;
+    return other;
+  }
 
   std::string_view name() const { return expression_ != nullptr ? expression_->name : file_->function; }
   bool has(std::string_view argument) const;  // whether the argument is given and not None
@@ -79,6 +87,7 @@ class Given {
   const python::Call* expression_ = nullptr;
   pt2::Call* file_ = nullptr;
   Caller caller_;
+  bool vectors_ = false;
 };
 
 /// log(1 + x), without loss of digits near 0.
@@ -86,14 +95,33 @@ Id log_of_1_plus(const Given&, Id x);
 /// log(1 + e^x) = max(x, 0) + log(1 + e^-|x|), which does not overflow. `negated`: log(1 + e^-x).
 Id log_sum(const Given&, Id x, bool negated = false);
 
+/// Whether a float is negative. -0 counts as negative, because 1 / -0 is -∞.
+Id is_negative(const Given&, Id x);
 /// Returns the angle of the point (x, y), from -π to π. Both coordinates are floats.
 Id angle_of(const Given&, Id y, Id x);
+
+/// Returns the elements (i, i + offset) of two dimensions, as the last dimension.
+Id diagonal_of(const Given&, Id x, std::int64_t offset, std::size_t dim1, std::size_t dim2);
 
 /// Converts several tensors to a tuple, which is what an expression gets from a function with several results.
 python::Value results_of(const std::vector<Id>&);
 inline python::Value results_of(Id id) { return {python::Tensor{id}}; }
 inline std::vector<Id> outputs_of(Id id) { return {id}; }
 inline std::vector<Id> outputs_of(std::vector<Id> ids) { return ids; }
+
+/// Returns build(g), a function along a dimension of the tensor `input`. In PyTorch, a tensor without dimensions has the
+/// dimensions -1 and 0 there: it becomes a vector of one element, and results of this shape lose the dimension.
+template <auto build>
+auto along_dimension(const Given& g) {
+  if (g.rank(g.tensor("input")) > 0) return build(g);
+  auto results = build(g.with_vectors());
+  const auto drop = [&](Id& id) { id = g.shape(id) == Shape{1} ? g.reshape(id, {}) : id; };
+  if constexpr (std::is_same_v<decltype(results), Id>)
+    drop(results);
+  else
+    for (Id& id : results) drop(id);
+  return results;
+}
 
 // Adapters for both readers of a function `Id build(const Given&)`, or of one that returns several tensors.
 template <auto build>

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "core/error.h"
@@ -89,6 +90,9 @@ void complete_attributes(const Operation& op, Node& call) {
     } else if (!coerce(found->second, spec.kind)) {
       throw Error(
           fmt::format("{}: expected {} for {}, found another kind of value", op.name, name(spec.kind), spec.name));
+    } else if (const auto* number = std::get_if<double>(&found->second);
+               number && std::isnan(*number) && spec.kind == Kind::number) {
+      throw Error(fmt::format("{}: expected a number for {}, found nan", op.name, spec.name));
     }
   }
 }

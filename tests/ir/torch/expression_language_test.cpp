@@ -54,6 +54,7 @@ TEST(ExpressionLanguage, NumbersAreFoldedAsPythonHasThem) {
   EXPECT_EQ(value("math.pi"), 3.14159265358979323846);
   EXPECT_EQ(value("float('-inf')"), -INFINITY);
   EXPECT_EQ(value("-float('inf')"), -INFINITY);
+  EXPECT_EQ(value("1 if float('nan') != torch.nan and math.nan != math.nan else 2"), 1);
   EXPECT_EQ(value("int(-3.7) + float('0.5')"), -2.5);
   EXPECT_EQ(value("len((1, 2, 3)) + abs(-2) + min(3, 2) + max([4, 5])"), 12);
   EXPECT_EQ(value("~5"), -6);

@@ -55,9 +55,9 @@ inline Values evaluated(std::string_view op, const std::vector<Given>& given, co
     args.push_back(b.input("x", g.type));
     sources.push_back(g.values);
   }
-  const Id call = b.call(op, args, attributes);
-  sources.emplace_back();
-  return evaluate(b.finish({call}), sources).at(0);
+  const Graph graph = b.finish({b.call(op, args, attributes)});
+  sources.resize(graph.nodes.size());  // a call may become several nodes
+  return evaluate(graph, sources).at(0);
 }
 
 }  // namespace deplo::ir::torch

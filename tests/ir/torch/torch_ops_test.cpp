@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "ir/torch/operations/operation.h"
 #include "ir/torch/torch_case.h"
@@ -121,7 +122,9 @@ TEST(TorchOps, Reductions) {
   EXPECT_EQ(typed("sum", {f32({2, 3})}, dims({1, -1})), "sum: expected each dimension once, found [1, -1]");
   EXPECT_EQ(typed("softmax", {f32({2, 3})}, dim(-1)), "(2, 3) float32");
   EXPECT_EQ(typed("softmax", {f32({2, 3})}, dim(-3)), "softmax: expected dim from -2 to 1, found -3");
-  EXPECT_EQ(typed("softmax", {f32({})}, dim(0)), "softmax: expected a tensor with a dimension 0, found () float32");
+  EXPECT_EQ(typed("softmax", {f32({})}, dim(0)), "() float32");  // counts as a vector of one element
+  EXPECT_EQ(typed("sum", {f32({})}, dims({-1}, true)), "() float32");
+  EXPECT_EQ(typed("softmax", {f32({})}, dim(1)), "softmax: expected dim from -1 to 0, found 1");
   EXPECT_THAT(typed("log_softmax", {i32({2})}, dim(0)), HasSubstr("floating-point numbers"));
 }
 
@@ -129,6 +132,8 @@ TEST(TorchOps, Norms) {
   EXPECT_EQ(typed("layer_norm", {f32({5, 2, 3}), f32({2, 3}), f32({2, 3})}, {{"dims", whole(2)}}), "(5, 2, 3) float32");
   EXPECT_EQ(typed("rms_norm", {f32({5, 3}), f32({5})}, {{"dims", whole(1)}}),
             "rms_norm: expected a weight (3,) float32, found (5, 3) float32 and (5,) float32");
+  EXPECT_EQ(typed("layer_norm", {f32({5, 3})}, {{"dims", whole(1)}, {"eps", std::nan("")}}),
+            "layer_norm: expected a number for eps, found nan");
   EXPECT_THAT(typed("layer_norm", {f32({5, 3}), f32({3}), f32({1})}, {{"dims", whole(1)}}),
               HasSubstr("expected a bias (3,) float32"));
   EXPECT_EQ(typed("rms_norm", {f32({5, 3})}, {{"dims", whole(3)}}),

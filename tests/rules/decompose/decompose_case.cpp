@@ -69,7 +69,7 @@ Values sources_of(const Case& c, Rng& rng) {
   Values sources;
   for (const Arg& a : c.args)
     sources.push_back(a.scalar ? std::vector<double>{} : random_values(a.type, rng, a.low, a.high));
-  sources.emplace_back();
+  sources.resize(graph_of(c).nodes.size());  // a call may become several nodes
   return sources;
 }
 

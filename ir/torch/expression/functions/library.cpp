@@ -91,6 +91,7 @@ Value constant(unsigned space, std::string_view name) {
   if (name == "pi") return {std::numbers::pi};
   if (name == "e") return {std::numbers::e};
   if (name == "inf") return {std::numeric_limits<double>::infinity()};
+  if (name == "nan") return {std::numeric_limits<double>::quiet_NaN()};
   const auto* const type = std::ranges::find(named_types, name, &NamedType::name);
   return (space & (in_torch | in_numpy)) && type != named_types.end() ? Value{type->dtype} : Value{};
 }

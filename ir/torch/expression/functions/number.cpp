@@ -63,10 +63,11 @@ Value to_float(const Call& c) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   if (*s == "inf" || *s == "+inf") return {inf};
   if (*s == "-inf") return {-inf};
+  if (*s == "nan") return {std::numeric_limits<double>::quiet_NaN()};
   double d = 0;
   const auto [end, error] = std::from_chars(s->data(), s->data() + s->size(), d);
   if (error != std::errc() || end != s->data() + s->size() || !std::isfinite(d))
-    c.fail("x", "a number, 'inf' or '-inf'");
+    c.fail("x", "a number, 'inf', '-inf' or 'nan'");
   return {d};
 }
 

@@ -192,8 +192,8 @@ Value put(const Call& c) {
 Value filled(const Call& c, const Value& value) {
   auto* const* leaf = c.value("input").as<Leaf*>();
   const auto number = to_number(value);
-  const bool redrawn =
-      leaf && (*leaf)->parameter && number && c.session.redraw(c.value("input"), {Fill::Draw::constant, *number, 0});
+  const bool redrawn = leaf && (*leaf)->parameter && number && !std::isnan(*number) &&
+                       c.session.redraw(c.value("input"), {Fill::Draw::constant, *number, 0});
   if (!redrawn) c.session.put(c.value("input"), value);
   return c.value("input");
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "core/text/nearest.h"
 
@@ -209,7 +210,7 @@ std::vector<std::int64_t> Call::integers(std::string_view parameter) const {
 
 double Call::number(std::string_view parameter) const {
   const std::optional<double> d = to_number(value(parameter));
-  if (!d) fail(parameter, "a number");
+  if (!d || std::isnan(*d)) fail(parameter, "a number");
   return *d;
 }
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 namespace deplo::ir::torch::python {
 namespace {
 
@@ -112,7 +110,6 @@ Id Session::operand(const Value& value, std::string_view op, int position) {
   if (is_tensor(value)) return tensor(value);
   const std::optional<double> number = to_number(value);
   if (!number) throw Error(fmt::format("{}: expected a tensor or a number, found {}", op, describe(value)));
-  if (std::isnan(*number)) throw Error(fmt::format("{}: expected a number, found nan", op));
   if (builder_.size() >= max_nodes) throw Error(fmt::format("{}: expected at most {} nodes", op, max_nodes));
   return builder_.scalar(*number, scalar_dtype(value), fmt::format("{}_c{}", op, position));
 }

@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "ir/simplify/simplify_impl.h"
-#include "ir/torch/operations/family.h"
+#include "ir/torch/operations/given.h"
 #include "ir/torch/operations/ops.h"
 #include "ir/types/integers.h"
 
@@ -255,11 +255,53 @@ python::Value call_commuting(const python::Call& c) {
   return c.node({first, c.operand(swap ? "left" : "right", 1)});
 }
 
+/// Whether |x| < |divisor|. Then the remainder of a division towards 0 is x. An infinite divisor times a quotient of 0
+/// would be NaN.
+Id is_below(const Caller& c, Id x, Id divisor) {
+  const auto size = [&](Id id) {
+    const Node& node = c.node(id);
+    if (node.kind == Node::Kind::scalar) return c.scalar(std::fabs(node.value), node.type.dtype);
+    return node.type.dtype == DType::boolean ? id : c.call("abs", {id}, {});
+  };
+  const Id left = size(x);
+  return c.call("lt", {left, size(divisor)}, {});
+}
+
+/// Whether one number is negative and the other one is positive.
+Id are_opposite(const Caller& c, Id a, Id b) {
+  const Id zero = c.scalar(0, DType::f32);
+  const auto are = [&](std::string_view of_a, std::string_view of_b) {
+    return c.call("logical_and", {c.call(of_a, {a, zero}, {}), c.call(of_b, {b, zero}, {})}, {});
+  };
+  return c.call("logical_or", {are("lt", "gt"), are("gt", "lt")}, {});
+}
+
+/// Whether the divisor is a number that needs no test for infinity.
+bool is_finite_number(const Caller& c, Id divisor) {
+  const Node& node = c.node(divisor);
+  return node.kind == Node::Kind::scalar && std::isfinite(node.value);
+}
+
+/// Returns the quotient, or NaN if x is infinite, as in PyTorch. Only a division by 0 keeps its infinity.
+Id without_infinite_x(const Caller& c, Id x, Id divisor, Id quotient) {
+  if (c.node(x).kind == Node::Kind::scalar || !is_float(c.node(x).type.dtype)) return quotient;
+  const Node by = c.node(divisor);
+  const Id result = c.call("add", {quotient, c.call("sub", {x, x}, {})}, {});
+  if (by.kind == Node::Kind::scalar) return by.value == 0 ? quotient : result;
+  return c.call("where", {c.call("eq", {divisor, c.scalar(0, DType::f32)}, {}), quotient, result}, {});
+}
+
 /// Returns `//` or `%` of floats: floor(x / divisor), or x minus this multiple of the divisor. A remainder has the
 /// divisor's sign.
 Id divided_down(const Caller& c, Id x, Id divisor, bool remainder) {
   const Id quotient = floor_of(c, c.call("div", {x, divisor}, {}));
-  return remainder ? c.call("sub", {x, c.call("mul", {quotient, divisor}, {})}, {}) : quotient;
+  const Id result = remainder ? c.call("sub", {x, c.call("mul", {quotient, divisor}, {})}, {})
+                              : without_infinite_x(c, x, divisor, quotient);
+  if (is_finite_number(c, divisor)) return result;
+  const Id below = is_below(c, x, divisor);
+  const Id near = c.call("where", {below, remainder ? x : c.scalar(0, DType::f32), result}, {});
+  const Id next = remainder ? c.call("add", {x, divisor}, {}) : c.scalar(-1, DType::f32);
+  return c.call("where", {c.call("logical_and", {below, are_opposite(c, x, divisor)}, {}), next, near}, {});
 }
 
 bool by_floats(const Caller& c, Id x, std::optional<Id> divisor) {
@@ -287,12 +329,13 @@ python::Value call_divide(const python::Call& c) {
   if (!c.given("rounding_mode")) return c.node({input, c.operand("other", 1)});
   if (c.text("rounding_mode") != "floor" && c.text("rounding_mode") != "trunc")
     c.fail("rounding_mode", "None, 'floor' or 'trunc'");
+  const bool down = c.text("rounding_mode") == "floor";
   if (by_floats(caller_of(c), input, std::nullopt)) {
-    const Id quotient = c.node({input, c.operand("other", 1)}).as<python::Tensor>()->id;
-    const bool down = c.text("rounding_mode") == "floor";
-    return {python::Tensor{down ? floor_of(caller_of(c), quotient) : trunc_of(caller_of(c), quotient)}};
+    const Id other = c.operand("other", 1);
+    return {python::Tensor{down ? divided_down(caller_of(c), input, other, false)
+                                : trunc_of(caller_of(c), c.session.call("div", {input, other}))}};
   }
-  return results_of(whole_quotient(caller_of(c), input, c.integer("other"), c.text("rounding_mode") == "floor"));
+  return results_of(whole_quotient(caller_of(c), input, c.integer("other"), down));
 }
 
 // input ± alpha * other
@@ -345,8 +388,8 @@ std::vector<Id> read_divide(pt2::Call& call) {
   const std::string mode = call.text("rounding_mode", "");
   if (mode != "floor" && mode != "trunc") call.fail("rounding_mode", "None, 'floor' or 'trunc'");
   if (const Id other = call.operand("other"); by_floats(caller_of(call), self, other)) {
-    const Id quotient = call.add("div", {self, other});
-    return {mode == "floor" ? floor_of(caller_of(call), quotient) : trunc_of(caller_of(call), quotient)};
+    if (mode == "floor") return {divided_down(caller_of(call), self, other, false)};
+    return {trunc_of(caller_of(call), call.add("div", {self, other}))};
   }
   return {whole_quotient(caller_of(call), self, call.integer("other"), mode == "floor")};
 }
@@ -379,6 +422,12 @@ constexpr std::string_view quotient = "input, other, *, rounding_mode=None";
 constexpr std::string_view scaled = "input, other, *, alpha=1";
 
 }  // namespace
+
+Id remainder_towards_zero(const Caller& c, Id x, Id divisor) {
+  const Id multiple = c.call("mul", {trunc_of(c, c.call("div", {x, divisor}, {})), divisor}, {});
+  const Id rest = c.call("sub", {x, multiple}, {});
+  return is_finite_number(c, divisor) ? rest : c.call("where", {is_below(c, x, divisor), x, rest}, {});
+}
 
 // clang-format off
 std::vector<Operation> binary_operations() {

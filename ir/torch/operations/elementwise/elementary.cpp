@@ -95,11 +95,12 @@ Id logit(const Given& g) {
   if (g.has("eps")) x = g.apply("minimum", g.apply("maximum", x, g.number("eps", 0)), 1 - g.number("eps", 0));
   return g.apply("log", g.apply("div", x, g.apply("sub", 1.0, x)));
 }
-/// log(e^a + e^b), computed without overflow.
+/// log(e^a + e^b), computed without overflow. The difference of equal infinities would be NaN.
 Id logaddexp(const Given& g) {
   const Id a = g.tensor("input"), b = g.tensor("other"), maximum = g.apply("maximum", a, b);
   const Id apart = g.apply("neg", g.apply("abs", g.apply("sub", a, b)));
-  return g.apply("add", maximum, g.apply("log", g.apply("add", g.apply("exp", apart), 1.0)));
+  const Id more = g.apply("log", g.apply("add", g.apply("exp", apart), 1.0));
+  return g.where(g.apply("eq", a, b), g.apply("add", a, std::numbers::ln2), g.apply("add", maximum, more));
 }
 
 // Angles
@@ -118,10 +119,6 @@ Id acos(const Given& g) {
   const Id x = float_input(g);
   const Id ratio = g.apply("div", g.apply("sub", 1.0, x), g.apply("add", x, 1.0));
   return g.apply("mul", g.apply("atan", g.apply("sqrt", ratio)), 2.0);
-}
-/// Whether x is negative. -0 counts as negative, because 1 / -0 is -∞.
-Id is_negative(const Given& g, Id x) {
-  return g.apply("logical_or", g.apply("lt", x, 0.0), g.apply("lt", g.apply("reciprocal", x), 0.0));
 }
 Id angle(const Given& g, Id y, Id x) {
   const Id height = g.apply("abs", y), width = g.apply("abs", x);
@@ -248,9 +245,14 @@ Id lerp(const Given& g) {
   const Id x = g.tensor("input"), end = g.tensor("end");
   return g.apply("add", x, g.apply("mul", g.apply("sub", end, x), g.operand("weight")));
 }
+/// a √(1 + (b / a)²) for the larger side a, because squares overflow and underflow. An infinite side wins over a NaN.
 Id hypot(const Given& g) {
-  const Id a = g.tensor("input"), b = g.tensor("other");
-  return g.apply("sqrt", g.apply("add", g.apply("mul", a, a), g.apply("mul", b, b)));
+  const Id a = g.apply("abs", g.tensor("input")), b = g.apply("abs", g.tensor("other"));
+  const Id high = g.apply("maximum", a, b), low = g.apply("minimum", a, b);
+  const Id ratio = choose(g, g.apply("eq", low, high), 1, g.apply("div", low, high));  // also of zeros and infinities
+  const Id size = g.apply("mul", high, g.apply("sqrt", g.apply("add", g.apply("mul", ratio, ratio), 1.0)));
+  const Id endless = g.apply("logical_or", g.apply("eq", a, infinity), g.apply("eq", b, infinity));
+  return choose(g, endless, infinity, size);
 }
 Id dot(const Given& g) {
   const Id a = g.tensor("input"), b = g.tensor(g.has("tensor") ? "tensor" : "other");
@@ -272,6 +274,9 @@ constexpr std::string_view one = "input";
 }  // namespace
 }  // namespace elementary
 
+Id is_negative(const Given& g, Id x) {
+  return g.apply("logical_or", g.apply("lt", x, 0.0), g.apply("lt", g.apply("reciprocal", x), 0.0));
+}
 Id angle_of(const Given& g, Id y, Id x) { return elementary::angle(g, y, x); }
 Id floor_of(const Caller& c, Id x) { return elementary::rounded_by(c, x, elementary::down); }
 Id round_of(const Caller& c, Id x) { return elementary::rounded_by(c, x, elementary::nearest); }

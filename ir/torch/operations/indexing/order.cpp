@@ -90,7 +90,6 @@ template <bool largest>
 std::vector<Id> running_extreme(const Given& g) {
   const Id x = g.tensor("input");
   g.require_float(x);
-  if (g.rank(x) == 0) g.refuse("at least one dimension", x);
   const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(x));
   const Attributes along = {{"dim", static_cast<std::int64_t>(dim)}};
   const Id extreme = g.call(largest ? "cummax" : "cummin", {x}, along);
@@ -104,7 +103,7 @@ std::vector<Id> running_extreme(const Given& g) {
 
 template <bool largest>
 python::Value call_running_extreme(const python::Call& c) {
-  const std::vector<Id> results = running_extreme<largest>(Given(c));
+  const std::vector<Id> results = along_dimension<running_extreme<largest>>(Given(c));
   return python::make_values_and_indices({python::Tensor{results[0]}}, {python::Tensor{results[1]}});
 }
 
@@ -122,10 +121,10 @@ std::vector<Operation> order_operations() {
   return {
       {"cummax", 1, 1, cumsum_attributes, infer_extreme, evaluate_extreme<true>, decompose_scan<Op::maximum>,
        {{"cummax", either, "input, dim", call_running_extreme<true>}},
-       {{"aten.cummax", read_made<running_extreme<true>>}}},
+       {{"aten.cummax", read_made<along_dimension<running_extreme<true>>>}}},
       {"cummin", 1, 1, cumsum_attributes, infer_extreme, evaluate_extreme<false>, decompose_scan<Op::minimum>,
        {{"cummin", either, "input, dim", call_running_extreme<false>}},
-       {{"aten.cummin", read_made<running_extreme<false>>}}},
+       {{"aten.cummin", read_made<along_dimension<running_extreme<false>>>}}},
       {"cumprod", 1, 1, cumsum_attributes, infer_cumsum, evaluate_cumprod, decompose_scan<Op::multiply>,
        {{"cumprod", either, "input, dim, *, dtype=None", call_cumsum}},
        {{"aten.cumprod", read_cumsum}}},

@@ -63,20 +63,44 @@ class Einsum {
       labels = with_dots(labels, count);
     }
     if (labels.size() != shape.size()) fail(fmt::format("{} letters for {}", shape.size(), print(g_.type(id))));
-    for (std::size_t d = 0; d < labels.size(); ++d) {
-      const char label = labels[d];
+    for (const char label : labels) {
       const bool letter = std::isalpha(static_cast<unsigned char>(label)) != 0 || !std::isprint(label);
       if (!letter) fail(fmt::format("letters, `,`, `...` and `->`, found '{}'", label));
-      if (std::ranges::count(labels, label) > 1)
-        fail(fmt::format("each letter once in an operand, found '{}' twice", label));
-      const auto [extent, fresh] = extents_.emplace(label, shape[d]);
-      if (!fresh && extent->second != shape[d]) {
-        if (extent->second != 1 && shape[d] != 1)
-          fail(fmt::format("one extent for '{}', found {} and {}", label, extent->second, shape[d]));
-        extent->second = std::max(extent->second, shape[d]);
-      }
     }
-    operands_.push_back({id, labels});
+    written_ += labels;
+    operands_.push_back(with_diagonals({id, labels}));
+    for (std::size_t d = 0; d < operands_.back().labels.size(); ++d)
+      add_extent(operands_.back().labels[d], g_.shape(operands_.back().id)[d]);
+  }
+
+  void add_extent(char label, std::int64_t found) {
+    const auto [extent, fresh] = extents_.emplace(label, found);
+    if (fresh || extent->second == found) return;
+    if (extent->second != 1 && found != 1) refuse_extents(label, extent->second, found);
+    extent->second = std::max(extent->second, found);
+  }
+
+  [[noreturn]] void refuse_extents(char label, std::int64_t a, std::int64_t b) const {
+    fail(fmt::format("one extent for '{}', found {} and {}", label, a, b));
+  }
+
+  /// Replaces two dimensions with the same letter by their diagonal, until each letter occurs once.
+  Labelled with_diagonals(Labelled x) const {
+    for (std::size_t d = 0; d < x.labels.size();) {
+      const char label = x.labels[d];
+      const std::size_t other = x.labels.find(label, d + 1);
+      if (other == std::string::npos) {
+        ++d;
+        continue;
+      }
+      const Shape shape = g_.shape(x.id);
+      if (shape[d] != shape[other]) refuse_extents(label, shape[d], shape[other]);
+      x.id = diagonal_of(g_, x.id, 0, d, other);
+      x.labels.erase(other, 1);
+      x.labels.erase(d, 1);
+      x.labels += label;
+    }
+    return x;
   }
 
   // Replaces `...` by the last `count` letters, which stand for the last dimensions. These dimensions broadcast.
@@ -89,10 +113,9 @@ class Einsum {
   // Returns the result's labels for an equation without an arrow: the dimensions of `...`, then the letters that occur
   // once, in alphabetical order.
   std::string implied() const {
-    std::string all, once;
-    for (const Labelled& one : operands_) all += one.labels;
+    std::string once;
     for (const auto& [label, extent] : extents_)
-      if (dots_letters.find(label) != std::string_view::npos || std::ranges::count(all, label) == 1) once += label;
+      if (dots_letters.find(label) != std::string_view::npos || std::ranges::count(written_, label) == 1) once += label;
     return once;
   }
 
@@ -154,6 +177,7 @@ class Einsum {
   }
 
   const Given& g_;
+  std::string written_;  // the letters of all operands, as the equation has them
   std::vector<Labelled> operands_;
   std::map<char, std::int64_t> extents_;
   std::size_t dots_ = 0;

@@ -110,25 +110,6 @@ Id embedded(const Given& g, Id x, std::int64_t offset) {
   return only_diagonal(g, g.expand(rows, shape), offset);
 }
 
-/// Returns the elements (i, i + offset) of two dimensions, as the last dimension.
-Id diagonal_of(const Given& g, Id x, std::int64_t offset, std::size_t dim1, std::size_t dim2) {
-  if (dim1 == dim2) g.refuse("two different dimensions", x);
-  Shape order;
-  for (std::size_t d = 0; d < g.rank(x); ++d)
-    if (d != dim1 && d != dim2) order.push_back(signed_dim(d));
-  order.insert(order.end(), {signed_dim(dim1), signed_dim(dim2)});
-  const Id moved = g.permute(x, order);
-  Shape flat = g.shape(moved);
-  const std::int64_t rows = flat.end()[-2], columns = flat.back();
-  const std::int64_t count = std::max<std::int64_t>(
-      0, std::min(rows + std::min<std::int64_t>(offset, 0), columns - std::max<std::int64_t>(offset, 0)));
-  flat.pop_back();
-  flat.back() = rows * columns;
-  const std::int64_t begin = offset < 0 ? -offset * columns : offset;
-  const Id at = g.range(count == 0 ? 0 : begin, count == 0 ? 0 : begin + (count - 1) * (columns + 1) + 1, columns + 1);
-  return g.select(g.reshape(moved, flat), flat.size() - 1, at);
-}
-
 Id diag(const Given& g) {
   const Id x = g.tensor("input");
   const std::int64_t offset = g.integer("diagonal", 0);
@@ -277,6 +258,24 @@ Id diff(const Given& g) {
 
 }  // namespace
 
+Id diagonal_of(const Given& g, Id x, std::int64_t offset, std::size_t dim1, std::size_t dim2) {
+  if (dim1 == dim2) g.refuse("two different dimensions", x);
+  Shape order;
+  for (std::size_t d = 0; d < g.rank(x); ++d)
+    if (d != dim1 && d != dim2) order.push_back(signed_dim(d));
+  order.insert(order.end(), {signed_dim(dim1), signed_dim(dim2)});
+  const Id moved = g.permute(x, order);
+  Shape flat = g.shape(moved);
+  const std::int64_t rows = flat.end()[-2], columns = flat.back();
+  const std::int64_t count = std::max<std::int64_t>(
+      0, std::min(rows + std::min<std::int64_t>(offset, 0), columns - std::max<std::int64_t>(offset, 0)));
+  flat.pop_back();
+  flat.back() = rows * columns;
+  const std::int64_t begin = offset < 0 ? -offset * columns : offset;
+  const Id at = g.range(count == 0 ? 0 : begin, count == 0 ? 0 : begin + (count - 1) * (columns + 1) + 1, columns + 1);
+  return g.select(g.reshape(moved, flat), flat.size() - 1, at);
+}
+
 // clang-format off
 Composites rearrangements() {
   return {
@@ -287,11 +286,11 @@ Composites rearrangements() {
        {"diag_embed", either, "input, offset=0, dim1=-2, dim2=-1", call_made<diag_embed>},
        {"diagonal", either, "input, offset=0, dim1=0, dim2=1", call_made<diagonal>},
        {"diff", either, "input, n=1, dim=-1, prepend=None, append=None", call_made<diff>},
-       {"flip", either, "input, *dims", call_made<flip>},
+       {"flip", either, "input, *dims", call_made<along_dimension<flip>>},
        {"fliplr", either, "input", call_made<fliplr>}, {"flipud", either, "input", call_made<flipud>},
        {"meshgrid", in_torch, "*tensors, indexing=None", call_made<meshgrid>},
-       {"moveaxis", either, "input, source, destination", call_made<movedim>},
-       {"movedim", either, "input, source, destination", call_made<movedim>},
+       {"moveaxis", either, "input, source, destination", call_made<along_dimension<movedim>>},
+       {"movedim", either, "input, source, destination", call_made<along_dimension<movedim>>},
        {"pixel_shuffle", in_functional | in_torch, "input, upscale_factor", call_made<pixel_shuffle>},
        {"PixelShuffle", stateless_module, "upscale_factor", nullptr, "pixel_shuffle"},
        {"pixel_unshuffle", in_functional | in_torch, "input, downscale_factor", call_made<pixel_unshuffle>},
@@ -303,9 +302,9 @@ Composites rearrangements() {
       {{"aten.broadcast_tensors", read_made<broadcast_tensors>}, {"aten.channel_shuffle", read_made<channel_shuffle>},
        {"aten.diag", read_made<diag>}, {"aten.diag_embed", read_made<diag_embed>},
        {"aten.diagonal", read_made<diagonal>}, {"aten.diagonal_copy", read_made<diagonal>},
-       {"aten.diff", read_made<diff>}, {"aten.flip", read_made<flip>}, {"aten.fliplr", read_made<fliplr>},
+       {"aten.diff", read_made<diff>}, {"aten.flip", read_made<along_dimension<flip>>}, {"aten.fliplr", read_made<fliplr>},
        {"aten.flipud", read_made<flipud>}, {"aten.meshgrid", read_made<meshgrid>},
-       {"aten.movedim", read_made<movedim>}, {"aten.pixel_shuffle", read_made<pixel_shuffle>},
+       {"aten.movedim", read_made<along_dimension<movedim>>}, {"aten.pixel_shuffle", read_made<pixel_shuffle>},
        {"aten.pixel_unshuffle", read_made<pixel_unshuffle>}, {"aten.fft_fftshift", read_made<shifted_by_half<false>>},
        {"aten.fft_ifftshift", read_made<shifted_by_half<true>>}, {"aten.roll", read_made<roll>},
        {"aten.tile", read_made<tile>}, {"aten.trace", read_made<trace>}}};

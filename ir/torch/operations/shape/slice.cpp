@@ -106,8 +106,10 @@ python::Value call_narrow(const python::Call& c) {
   const Id x = c.tensor("input");
   const Shape& shape = c.type(x).shape;
   const std::size_t dim = c.dim("dim", shape.size());
-  const std::int64_t start = c.integer("start"), length = c.integer("length");
-  if (start < 0 || start > shape[dim]) c.fail("start", fmt::format("0 to {}", shape[dim]));
+  std::int64_t start = c.integer("start");
+  const std::int64_t length = c.integer("length");
+  if (start < -shape[dim] || start > shape[dim]) c.fail("start", fmt::format("{} to {}", -shape[dim], shape[dim]));
+  if (start < 0) start += shape[dim];  // counts from the end
   if (length < 0 || length > shape[dim] - start) c.fail("length", fmt::format("0 to {}", shape[dim] - start));
   return c.node({x}, {{"dim", static_cast<std::int64_t>(dim)}, {"start", start}, {"end", start + length}});
 }
@@ -120,9 +122,14 @@ std::vector<Id> read_slice(pt2::Call& call) {
 
 std::vector<Id> read_narrow(pt2::Call& call) {
   const Id x = call.tensor("self");
-  const std::int64_t dim = call.integer("dim"), start = call.integer("start"), length = call.integer("length");
-  if (start < 0 || length < 0 || start > no_end - length)
-    call.fail("start", "a start of at least 0, inside the tensor");
+  const std::int64_t dim = call.integer("dim"), length = call.integer("length");
+  const std::int64_t wrapped = dim < 0 ? dim + call.rank(x) : dim;
+  if (wrapped < 0 || wrapped >= call.rank(x)) call.fail("dim", "a dimension of the tensor");
+  const std::int64_t extent = call.shape(x)[static_cast<std::size_t>(wrapped)];
+  std::int64_t start = call.integer("start");
+  if (start < 0) start += extent;  // counts from the end
+  if (start < 0 || length < 0 || start > extent || length > extent - start)
+    call.fail("start", "a start and a length inside the tensor");
   return {call.slice(x, dim, start, start + length)};
 }
 
