@@ -352,6 +352,14 @@ TEST_F(KernelFileCheck, RunsConfigurationsOnThePtxMachine) {
   EXPECT_THAT(fault("tune", {"--device", "ptx:sm_90", "--store", file("p.db")}), HasSubstr("has no times"));
 }
 
+TEST_F(KernelFileCheck, AConfigurationThatCannotBeLaunchedIsAFinding) {
+  change("twice.yaml", "Values: [16, 32, 64]", "Values: [0, 32, 64]");
+  const Ran ran = deplo("check", {"--configuration", "BLOCK=0", "--runs", "1"});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("no launch, seed "), HasSubstr("found 0 from 'BLOCK'"),
+                             HasSubstr("1 of them cannot be built")));
+}
+
 TEST_F(KernelFileCheck, PrintedTextIsNoPartOfTheDocument) {
   change("twice.cu", "y[i] = f", "if (i == 0) printf(\"hello %d\\n\", WORK_);\n    y[i] = f");
   EXPECT_EQ(json("check", {"--all", "--runs", "2"})["printed"], "hello 1\n") << "of the first configuration, once";

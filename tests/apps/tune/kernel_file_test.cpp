@@ -93,6 +93,31 @@ TEST_F(KernelFile, SaysTheBlockThatTheKernelRequires) {
       HasSubstr("no valid measurement, 2 trials: every schedule tried"));
 }
 
+// One of three configurations has a launch size that is not legal.
+TEST_F(KernelFile, AnIllegalLaunchSizeIsAFailureOfItsConfiguration) {
+  write_file(folder_.path(), "set.cl",
+             "__kernel void set(__global float* x) { x[get_global_id(0)] = 1 + 0 * BLOCK; }\n");
+  const std::string space =
+      write_file(folder_.path(), "set.yaml",
+                 "ConfigurationSpace:\n  TuningParameters:\n    - {Name: BLOCK, Values: [0, 32, 64], Default: 32}\n"
+                 "KernelSpecification:\n  Language: OpenCL\n  KernelName: set\n  KernelFile: set.cl\n"
+                 "  LocalSize: {X: BLOCK}\n  ProblemSize: [256]\n"
+                 "  Arguments: [{Name: x, Type: float, Size: 256, AccessType: WriteOnly}]\n");
+  const std::vector<std::string> all = {"--search", "exhaustive", "--time", "20"};
+  const Json kernel = tuned(space, all);
+  EXPECT_TRUE(kernel["confirmed"]) << kernel;
+  EXPECT_EQ(kernel["trials"], 3) << kernel;
+  EXPECT_EQ(kernel["failures"], Json({{"invalid", 1}})) << kernel;
+  const std::vector<std::string> messages = query("SELECT message FROM trial WHERE status = 'invalid'");
+  ASSERT_EQ(messages.size(), 1u);
+  EXPECT_THAT(messages[0], HasSubstr("set.yaml:8: expected a block size from 1 to 2^31, found 0 from 'BLOCK' in the "
+                                     "configuration BLOCK=0"));
+  EXPECT_EQ(tuned(space, all)["known"], 3) << "it is not measured again";
+  const Ran one = run_program({"deplo", "run", "--space", space, "--configuration", "BLOCK=0", "--no-measure"});
+  EXPECT_EQ(one.code, 1);
+  EXPECT_THAT(one.err, HasSubstr("in the configuration BLOCK=0"));
+}
+
 // The kernel is one of two in a file. Its arguments include local memory and a struct, the number of its partial sums
 // depends on the parameters, and its reference is Loop IR.
 TEST_F(KernelFile, ArgumentsOfEachKind) {
