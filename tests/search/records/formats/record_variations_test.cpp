@@ -192,6 +192,18 @@ TEST(RecordVariations, Tables) {
   EXPECT_EQ(outcomes(",bx,time (ms)\n0,1,nan\n1,2,inf\n2,4,\n3,8,2.5\n"), "invalid invalid invalid 2500");
   // The first column has pandas' row numbers.
   EXPECT_EQ(parse_records(",bx,time (ms)\n0,1,nan\n1,2,2.5\n", "file").knobs.size(), 1u);
+  // Another column without a name may have parameters, so it is refused unless it is empty.
+  EXPECT_EQ(parse_records("bx,,time (ms)\n1,,1\n2,,2\n", "file").knobs.size(), 1u);
+  const auto parse = [](const char* text) { return [text] { parse_records(text, "file"); }; };
+  EXPECT_THAT(parse("bx,,time (ms)\n1,,1\n1,7,2\n"),
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr(
+                  "file:3: expected nothing in column 2, which has no name in the first line, found '7'")));
+  EXPECT_THAT(parse(",bx,time (ms)\n1,1,1\n1,2,2\n"),
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr("file:3: expected nothing in column 1")))
+      << "row numbers are distinct";
+  Reading named;
+  named.columns.parameters = {"bx"};
+  EXPECT_EQ(parse_records("bx,,time (ms)\n1,7,1\n2,7,2\n", "file", named).knobs.size(), 1u);
   const Records spaced = parse_records("bx, by, \"time (ms)\"\n1,\t\" a\" , 2.5\n", "file");
   EXPECT_EQ(spaced.knobs[1].name, "by");
   EXPECT_EQ(spaced.json(0, 1), "\" a\"");
