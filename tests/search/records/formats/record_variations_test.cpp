@@ -42,6 +42,19 @@ TEST(RecordVariations, KernelTuner) {
             "1000 invalid");
 }
 
+// They do not fit in 64 bits, and the nearest doubles are equal.
+TEST(RecordVariations, IntegersOfManyDigitsStayDistinct) {
+  const std::string big = "1000000000000000000000000000000", next = "1000000000000000000000000000001";
+  const Records records = parse_records(
+      cache(fmt::format(R"("1": {{"a": {}, "time": 1}}, "2": {{"a": {}, "time": 2}}, "3": {{"a": 1e30, "time": 3}})",
+                        big, next)),
+      "file");
+  ASSERT_EQ(records.knobs.size(), 1u);
+  EXPECT_THAT(records.knobs[0].values, ElementsAre(Value(big), Value(next), Value("1e+30")));
+  EXPECT_EQ(outcomes(cache(R"("1": {"a": 1, "time": 100000000000000000000}, "2": {"a": 2, "time": 2})")),
+            "implausible 2000");
+}
+
 std::string t4(std::string_view results) { return fmt::format(R"({{"results": [{}]}})", results); }
 
 TEST(RecordVariations, T4) {
