@@ -133,7 +133,7 @@ void check_tuned(const engine::Summary& summary) {
     else if (row.best_us <= 0 && !row.alternative)
       throw Error(
           fmt::format("no candidate of {} gave a valid time; the last failure: {}", row.name, one_line(row.fault)),
-          Exit::environment);
+          row.is_own_fault ? Exit::user : Exit::environment);
   }
   if (!left_out.empty())
     throw Error(fmt::format("{} of {} kernels cannot be tuned; {}: {}", left_out.size(), summary.rows.size(),

@@ -93,6 +93,27 @@ TEST_F(KernelFile, SaysTheBlockThatTheKernelRequires) {
       HasSubstr("no valid measurement, 2 trials: every schedule tried"));
 }
 
+// Four configurations are fewer than the eight that end a search.
+TEST_F(KernelFile, AMistakeInTheKernelIsTheUsers) {
+  const auto code = [&](const std::string& statement) {
+    write_file(folder_.path(), "set.cl",
+               "__kernel void set(__global float* x) { const int i = BLOCK; " + statement + " }\n");
+    const std::string space =
+        write_file(folder_.path(), "set.yaml",
+                   "ConfigurationSpace:\n  TuningParameters:\n    - {Name: BLOCK, Values: [8, 16, 32, 64]}\n"
+                   "KernelSpecification:\n  Language: OpenCL\n  KernelName: set\n  KernelFile: set.cl\n"
+                   "  LocalSize: {X: BLOCK}\n  ProblemSize: [256]\n"
+                   "  Arguments: [{Name: x, Type: float, Size: 256, AccessType: WriteOnly}]\n"
+                   "Reference: {Expression: \"torch.ones(256)\"}\n");
+    const Ran ran = tune(space, {"--search", "exhaustive", "--time", "20"});
+    EXPECT_THAT(ran.err, HasSubstr("no candidate of set gave a valid time; the last failure: ")) << statement;
+    return ran.code;
+  };
+  EXPECT_EQ(code("x[get_global_id(0)] = i"), 1) << "a compile error";
+  EXPECT_EQ(code("x[get_global_id(0)] = 2 + 0 * i;"), 1) << "a wrong result";
+  EXPECT_EQ(code("(void)i;"), 1) << "nothing is written";
+}
+
 // One of three configurations has a launch size that is not legal.
 TEST_F(KernelFile, AnIllegalLaunchSizeIsAFailureOfItsConfiguration) {
   write_file(folder_.path(), "set.cl",
@@ -153,7 +174,7 @@ TEST_F(KernelFile, ArgumentsOfEachKind) {
   EXPECT_EQ(kernel["trials"], 3);
   EXPECT_TRUE(kernel["failures"].empty()) << kernel;
   const Ran wrong = tune(space("4"), {"--trials", "1", "--time", "60"});
-  EXPECT_EQ(wrong.code, 2);
+  EXPECT_EQ(wrong.code, 1) << "the mistake is in the user's files";
   EXPECT_THAT(wrong.err, HasSubstr("the last failure: y["));
 }
 
@@ -263,7 +284,7 @@ TEST_F(KernelFile, YamlAndReferences) {
   text.replace(text.find("Parameters: {BLOCK_X: 32, BLOCK_Y: 1}"), 37, "Outputs: {c: zero.npy}");
   const std::string zero = write_file(folder_.path(), "zero.yaml", text);
   const Ran ran = tune(zero, {"--trials", "1", "--time", "5", "--kernel-file", example("matmul.cl")});
-  EXPECT_EQ(ran.code, 2);
+  EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.err, HasSubstr("no candidate of matmul gave a valid time; the last failure: c["));
 }
 
