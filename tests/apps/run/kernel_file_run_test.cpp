@@ -105,6 +105,13 @@ TEST_F(KernelFileRun, RunsOnceAndIsChecked) {
   EXPECT_THAT(wrong.out, HasSubstr("WRONG at [")) << wrong.err;
 }
 
+TEST_F(KernelFileRun, SaysWhichElementsWereNotWritten) {
+  change("twice.cl", "y[i] = f", "if (i > 0) y[i] = f");
+  EXPECT_THAT(deplo("run", {"--no-measure"}).out, HasSubstr("WRONG at [0]: not written (1 of 256 elements)"));
+  change("twice.cl", "if (i > 0) y[i] = f", "y[i] = i == 0 ? NAN : f");
+  EXPECT_THAT(deplo("run", {"--no-measure"}).out, HasSubstr("WRONG at [0]: expected ")) << "a NaN that was written";
+}
+
 // If trials have several references, those of the last reference are exported. If a kernel has several source texts,
 // the user must name one.
 TEST_F(KernelFileRun, ExportsWhatWasMeasuredLast) {
