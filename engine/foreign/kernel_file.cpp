@@ -92,7 +92,8 @@ Parameter read_parameter(const Config& config) {
     if (std::ranges::none_of(parameter.values, same)) parameter.values.push_back(std::move(value));
   }
   if (parameter.values.empty() || parameter.values.size() > max_values)
-    config.at("Values").expected(fmt::format("1 to {} values", max_values));
+    throw Error(fmt::format("{}: expected 1 to {} values, found {}", config.at("Values").place(), max_values,
+                            parameter.values.empty() ? "none" : fmt::format("{}", parameter.values.size())));
   parameter.meaning = config.text_or("Meaning", "");
   const auto fallback = config.find("Default");
   if (!fallback) return parameter;
@@ -100,7 +101,16 @@ Parameter read_parameter(const Config& config) {
   const auto found = std::ranges::find_if(parameter.values, [&](const Scalar& value) {
     return !given.empty() && value_of(value) == value_of(given.front());
   });
-  if (found != parameter.values.end()) parameter.fallback = static_cast<std::size_t>(found - parameter.values.begin());
+  if (found != parameter.values.end()) {
+    parameter.fallback = static_cast<std::size_t>(found - parameter.values.begin());
+  } else if (parameter.values.size() > 1) {  // published T1 files have such defaults of constants
+    constexpr std::size_t max_shown = 20;
+    const std::size_t shown = std::min(parameter.values.size(), max_shown);
+    std::vector<std::string> words;
+    for (std::size_t i = 0; i < shown; ++i) words.push_back(spelled(parameter.values[i]));
+    fallback->expected(fmt::format("one of the Values of {} ({}{})", parameter.name, join(words, ", "),
+                                   shown < parameter.values.size() ? ", …" : ""));
+  }
   return parameter;
 }
 

@@ -180,7 +180,8 @@ TEST_F(KernelFileArguments, SizesMayDependOnParameters) {
   EXPECT_EQ(elements("100 / bx"), 4) << "rounded up";
   EXPECT_EQ(elements("max(bx)"), 64) << "of all values";
   EXPECT_THAT(fault("    - {Name: x, Type: float, Size: bx - 32}\n"), HasSubstr("expected an array size from 1"));
-  EXPECT_THAT(fault("    - {Name: x, Type: float, Size: by}\n"), HasSubstr("found 'by'"));
+  EXPECT_THAT(fault("    - {Name: x, Type: float, Size: by}\n"),
+              HasSubstr("k.yaml:13: expected ProblemSize or a parameter, found 'by'; did you mean 'bx'?"));
 }
 
 TEST_F(KernelFileArguments, ScratchMemoryIsNotCompared) {
@@ -350,6 +351,31 @@ TEST_F(KernelFileCode, SizesThatAreNeverLegalAreFoundAtOnce) {
   EXPECT_THAT(fault("  LocalSize: {X: \"ProblemSize[0] - 96\"}\n  ProblemSize: [96]\n"),
               HasSubstr("found 0 from 'ProblemSize[0] - 96'"));
   EXPECT_THAT(fault("  LocalSize: {X: bx}\n  ProblemSize: [96]\n  GridDivX: [bz]\n"), HasSubstr("found 'bz'"));
+}
+
+TEST_F(KernelFileCode, ADefaultIsOneOfTheValues) {
+  const auto read = [&](const std::string& parameter) {
+    write("k.cl", "__kernel void k() {}  // bx\n");
+    write("k.yaml", "ConfigurationSpace:\n  TuningParameters:\n    - {Name: bx, " + parameter +
+                        "}\nKernelSpecification:\n  KernelName: k\n  KernelFile: k.cl\n  LocalSize: {X: 8}\n"
+                        "  ProblemSize: [8]\n  Arguments: [{Name: y, Type: int, Size: 8, AccessType: WriteOnly}]\n");
+    return KernelFile({(folder_.path() / "k.yaml").string()}).space().parameters()[0];
+  };
+  const auto fault = [&](const std::string& parameter) -> std::string {
+    try {
+      read(parameter);
+      return "none";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  EXPECT_EQ(read("Values: [64, 32]").fallback, 0u);
+  EXPECT_EQ(read("Values: [64, 32], Default: 32").fallback, 1u);
+  EXPECT_EQ(read("Values: [64], Default: 7").fallback, 0u) << "a constant";
+  EXPECT_THAT(fault("Values: [64, 32], Default: 7"),
+              HasSubstr("k.yaml:3: expected one of the Values of bx (64, 32), found '7'"));
+  EXPECT_THAT(fault("Values: \"[i for i in range(30)]\", Default: 30"), HasSubstr(", 18, 19, …), found '30'"));
+  EXPECT_THAT(fault("Values: []"), HasSubstr("k.yaml:3: expected 1 to 4096 values, found none"));
 }
 
 // A launch size that is not legal is a failure of its configuration, not of the file.
