@@ -96,7 +96,8 @@ Parameter read_parameter(const Config& config) {
                             parameter.values.empty() ? "none" : fmt::format("{}", parameter.values.size())));
   parameter.meaning = config.text_or("Meaning", "");
   const auto fallback = config.find("Default");
-  if (!fallback) return parameter;
+  const bool is_given = fallback && (is_text || fallback->is_list() || fallback->is_text());  // null is none
+  if (!is_given) return parameter;
   const List given = fallback->is_list() ? values_of(*fallback, is_text) : List{scalar_of(*fallback, is_text)};
   const auto found = std::ranges::find_if(parameter.values, [&](const Scalar& value) {
     return !given.empty() && value_of(value) == value_of(given.front());

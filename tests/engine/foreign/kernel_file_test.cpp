@@ -371,6 +371,7 @@ TEST_F(KernelFileCode, ADefaultIsOneOfTheValues) {
   };
   EXPECT_EQ(read("Values: [64, 32]").fallback, 0u);
   EXPECT_EQ(read("Values: [64, 32], Default: 32").fallback, 1u);
+  EXPECT_EQ(read("Values: [64, 32], Default: null").fallback, 0u);
   EXPECT_EQ(read("Values: [64], Default: 7").fallback, 0u) << "a constant";
   EXPECT_THAT(fault("Values: [64, 32], Default: 7"),
               HasSubstr("k.yaml:3: expected one of the Values of bx (64, 32), found '7'"));
