@@ -223,7 +223,14 @@ std::vector<compare::Entrant> parse_entrants(const std::vector<std::string>& sea
   for (const std::string& text : search) {
     if (std::ranges::find(entrants, text, &compare::Entrant::label) != entrants.end())
       throw Error(fmt::format("--search: expected each strategy once, found '{}' twice", text));
-    entrants.push_back(parse_entrant(text));
+    try {
+      entrants.push_back(parse_entrant(text));
+    } catch (const Error& error) {
+      if (entrants.empty() || !search::is_program(entrants.back().name)) throw;
+      throw Error(fmt::format("{}; a comma separates strategies, so the command after exec: must not contain one",
+                              error.what()),
+                  error.exit());
+    }
   }
   if (entrants.empty()) throw Error("--search: expected a strategy, found none");
   for (const std::string& text : set) {

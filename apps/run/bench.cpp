@@ -203,7 +203,10 @@ class Bencher {
   /// Compiles a kernel with a trail. The heuristic makes the decisions that follow after the end of the trail.
   engine::Compiled by_trail(const engine::KernelCase& kernel, const ir::Program& loop, const std::string& trail) const {
     if (!kernel.opaque) return engine::compile(rules::follow(loop, target_, parse_trail(trail)).value_or_throw());
-    return engine::candidate_space(kernel, target_, {})->compile(*kernel.opaque->candidate(trail, "--ab"));
+    engine::Compiled compiled =
+        engine::candidate_space(kernel, target_, {})->compile(*kernel.opaque->candidate(trail, "--ab"));
+    if (compiled.fault) throw Error(compiled.fault->message);
+    return compiled;
   }
 
   /// Returns the same kernel with the other schedule that is timed against `schedule`: the second trail of --ab, or the

@@ -103,10 +103,16 @@ FileCheckReport check_file(const FileCheckOptions& options, Progress& progress) 
       if (!one.finding.empty()) continue;
       progress.status(file.name(), fmt::format("order {} of {}, configuration {} of {}", run + 1, options.runs, i + 1,
                                                candidates.size()));
-      const measure::KernelCode code = file.code(*candidates[i]);
-      one.launch = describe(*code.launch);
+      const Result<measure::KernelCode> code = file.launchable(*candidates[i]);
+      if (!code.ok()) {
+        one.launch = "no launch";
+        one.finding = code.failure().message;
+        one.built = false;
+        continue;
+      }
+      one.launch = describe(*code.value().launch);
       const std::string printed =
-          measure::worker::printed_by([&] { one.finding = finding_of(problem, code, one.built); });
+          measure::worker::printed_by([&] { one.finding = finding_of(problem, code.value(), one.built); });
       if (run == 0 && i == 0) report.printed = printed;
       if (!one.finding.empty()) one.seed = seed;
     }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <limits>
 #include <utility>
 
 #include "apps/run/output_files.h"
@@ -12,6 +13,7 @@
 #include "engine/compile/tuned.h"
 #include "engine/source/load.h"
 #include "measure/check/npy.h"
+#include "measure/check/output_check.h"
 #include "measure/protocol/problem.h"
 #include "measure/worker/isolated_device.h"
 
@@ -96,13 +98,23 @@ class FileRunner {
     for (const measure::Reference::Output& expected : problem.reference().outputs) {
       const ir::Buffer& buffer = problem.loop().buffers[expected.buffer];
       const ir::Numbers found = problem.arrays().read(expected.buffer);
-      report_.outputs.push_back(compare_output(found, expected, buffer, options_.tolerance));
+      OutputCheck& check = report_.outputs.emplace_back(compare_output(found, expected, buffer, options_.tolerance));
+      if (!expected.sum && !expected.partial) find_unwritten(buffer, problem.arrays(), expected.buffer, check);
       if (files.wanted()) files.add(buffer.name, measure::npy_bytes(found, {buffer.dtype, buffer.shape}));
     }
     files.finish();
     // Also check that the elements which are not compared were written.
     if (const auto failure = problem.check(measure::Coverage::whole); failure && report_.right())
       throw Error(fmt::format("kernel {}: {}", kernel_.name(), failure->message));
+  }
+
+  /// An element that was not written is a NaN or -1, which does not say what is wrong.
+  static void find_unwritten(const ir::Buffer& buffer, measure::Arrays& arrays, std::size_t index, OutputCheck& check) {
+    const auto unwritten = measure::find_unwritten(buffer, {buffer.dtype, arrays.read_bytes(index)});
+    if (!unwritten) return;
+    check.right = false;
+    check.error = std::numeric_limits<double>::infinity();
+    check.worst = unwritten->message.substr(buffer.name.size());  // the table has the name
   }
 
   void finish() {

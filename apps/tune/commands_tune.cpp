@@ -133,7 +133,7 @@ void check_tuned(const engine::Summary& summary) {
     else if (row.best_us <= 0 && !row.alternative)
       throw Error(
           fmt::format("no candidate of {} gave a valid time; the last failure: {}", row.name, one_line(row.fault)),
-          Exit::environment);
+          row.is_own_fault ? Exit::user : Exit::environment);
   }
   if (!left_out.empty())
     throw Error(fmt::format("{} of {} kernels cannot be tuned; {}: {}", left_out.size(), summary.rows.size(),
@@ -163,13 +163,28 @@ std::string text_of(const OneSource& one) {
   return experiment.print();
 }
 
+/// Makes the experiment of a single source. Its text is in no file, so messages name the flag instead of a line.
+engine::Experiment experiment_of(const TuneFlags& flags, const engine::Place& place, engine::Inputs inputs) {
+  const OneSource& one = flags.one;
+  const std::string flag = one.code ? "-c" : "--kernel", name = one.code ? flag : one.kernel;
+  if (one.code && one.code->empty())
+    throw Error("-c: expected an expression such as torch.exp(torch.randn(8)), found none");
+  try {
+    return engine::parse_experiment(text_of(one), name, ".", std::move(inputs), flags.options.read(), place);
+  } catch (const Error& error) {
+    const std::string_view message = error.what();
+    const std::string line = name + ":1: ";
+    // a file may have such a line
+    if (name.ends_with(".loop") || !message.starts_with(line)) throw;
+    throw Error(fmt::format("{}: {}", flag, message.substr(line.size())), error.exit());
+  }
+}
+
 /// Reads the experiment of --config, or makes one for a single source.
 engine::Experiment read_experiment(const TuneFlags& flags) {
   const engine::Place place{flags.target, flags.device};
   engine::Inputs inputs = flags.inputs.empty() ? engine::Inputs{} : engine::load_inputs(flags.inputs);
-  if (flags.one.code || !flags.one.kernel.empty())
-    return engine::parse_experiment(text_of(flags.one), flags.one.code ? "-c" : flags.one.kernel, ".",
-                                    std::move(inputs), flags.options.read(), place);
+  if (flags.one.code || !flags.one.kernel.empty()) return experiment_of(flags, place, std::move(inputs));
   if (flags.file.space.empty()) {
     require(flags.config, "--config FILE, --space FILE, --kernel NAME or -c CODE");
     return engine::load_experiment(flags.config, std::move(inputs), flags.options.read(), place);

@@ -18,6 +18,8 @@ struct JsonLimits {
   std::size_t levels;   // nesting depth; copying and printing a value recurse
   std::size_t values;   // values held at once
   std::size_t members;  // members of one object
+  // true: an integer beyond 64 bits becomes a text with its digits, so that it stays distinct; false: the nearest double
+  bool big_integers_as_text = false;
 };
 
 /// Writes the JSON that `Json::sax_parse(text, &builder)` reads to `document`. After an error, `document` holds
@@ -37,7 +39,10 @@ class JsonBuilder final : public nlohmann::json_sax<Json> {
   bool boolean(bool value) override { return add(value); }
   bool number_integer(typename Json::number_integer_t value) override { return add(value); }
   bool number_unsigned(typename Json::number_unsigned_t value) override { return add(value); }
-  bool number_float(typename Json::number_float_t value, const typename Json::string_t&) override { return add(value); }
+  bool number_float(typename Json::number_float_t value, const typename Json::string_t& text) override {
+    const bool is_integer = text.find_first_of(".eE") == std::string::npos;
+    return limits_.big_integers_as_text && is_integer ? add(text) : add(value);
+  }
   bool string(typename Json::string_t& value) override { return add(std::move(value)); }
   bool binary(typename Json::binary_t& value) override { return add(std::move(value)); }
   bool start_object(std::size_t) override { return open(Json::object()); }

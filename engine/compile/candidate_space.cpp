@@ -1,5 +1,8 @@
 #include "engine/compile/candidate_space.h"
 
+#include <fmt/format.h>
+
+#include <utility>
 #include <vector>
 
 #include "core/hash.h"
@@ -30,9 +33,14 @@ class OpaqueSpace final : public CandidateSpace {
   }
   Trail untuned() const override { return search::heuristic(kernel_.space())->trail(); }
   Compiled compile(const search::Position& candidate) const override {
-    measure::KernelCode code = kernel_.code(unrestricted(candidate));
-    std::string digest = deplo::digest(code.source.text);
-    return {candidate.trail(), std::move(code), std::move(digest)};
+    Trail trail = candidate.trail();
+    Result<measure::KernelCode> code = kernel_.launchable(unrestricted(candidate));
+    if (!code.ok()) {
+      std::string digest = deplo::digest(fmt::format("{}: {}", print(trail), code.failure().message));
+      return {std::move(trail), {}, std::move(digest), code.failure()};
+    }
+    std::string digest = deplo::digest(code.value().source.text);
+    return {std::move(trail), std::move(code.value()), std::move(digest)};
   }
 
  private:

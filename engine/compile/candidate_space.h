@@ -11,7 +11,7 @@ namespace deplo::engine {
 
 class CandidateSpace : public search::Space {
  public:
-  /// Compiles a candidate of this space. Throws Error if a user's kernel file cannot be launched with it.
+  /// Compiles a candidate of this space. The result may be a fault (Compiled::fault).
   virtual Compiled compile(const search::Position& candidate) const = 0;
   /// Returns the trail of the untuned kernel, ignoring all restrictions. The changes in another trail are counted
   /// against it.

@@ -92,15 +92,26 @@ Parameter read_parameter(const Config& config) {
     if (std::ranges::none_of(parameter.values, same)) parameter.values.push_back(std::move(value));
   }
   if (parameter.values.empty() || parameter.values.size() > max_values)
-    config.at("Values").expected(fmt::format("1 to {} values", max_values));
+    throw Error(fmt::format("{}: expected 1 to {} values, found {}", config.at("Values").place(), max_values,
+                            parameter.values.empty() ? "none" : fmt::format("{}", parameter.values.size())));
   parameter.meaning = config.text_or("Meaning", "");
   const auto fallback = config.find("Default");
-  if (!fallback) return parameter;
+  const bool is_given = fallback && (is_text || fallback->is_list() || fallback->is_text());  // null is none
+  if (!is_given) return parameter;
   const List given = fallback->is_list() ? values_of(*fallback, is_text) : List{scalar_of(*fallback, is_text)};
   const auto found = std::ranges::find_if(parameter.values, [&](const Scalar& value) {
     return !given.empty() && value_of(value) == value_of(given.front());
   });
-  if (found != parameter.values.end()) parameter.fallback = static_cast<std::size_t>(found - parameter.values.begin());
+  if (found != parameter.values.end()) {
+    parameter.fallback = static_cast<std::size_t>(found - parameter.values.begin());
+  } else if (parameter.values.size() > 1) {  // published T1 files have such defaults of constants
+    constexpr std::size_t max_shown = 20;
+    const std::size_t shown = std::min(parameter.values.size(), max_shown);
+    std::vector<std::string> words;
+    for (std::size_t i = 0; i < shown; ++i) words.push_back(spelled(parameter.values[i]));
+    fallback->expected(fmt::format("one of the Values of {} ({}{})", parameter.name, join(words, ", "),
+                                   shown < parameter.values.size() ? ", …" : ""));
+  }
   return parameter;
 }
 
@@ -365,28 +376,46 @@ struct KernelFile::Reader {
       if (const auto extents = specification.find(sizes)) extents->only({"X", "Y", "Z"});
     if (const auto local = specification.find("LocalSize"))
       for (const char* axis : axes)
-        if (const auto size = local->find(axis)) to.sizes_.block.push_back(expression_of(*size));
+        if (const auto size = local->find(axis)) to.sizes_.block.push_back(block_size(*size));
     if (to.sizes_.block.empty()) throw Error(fmt::format("{}: expected LocalSize, found none", specification.place()));
     if (const auto global = specification.find("GlobalSize"))
       for (const char* axis : axes)
-        if (const auto size = global->find(axis)) to.sizes_.global.push_back(expression_of(*size));
+        if (const auto size = global->find(axis)) to.sizes_.global.push_back(launch_size(*size));
     // The default follows the language, as in KTT.
     const std::string type = specification.text_or("GlobalSizeType", to.language_ == Dialect::cuda ? "CUDA" : "OpenCL");
     if (type != "CUDA" && type != "OpenCL") specification.at("GlobalSizeType").expected("CUDA or OpenCL");
     to.sizes_.in_blocks = type == "CUDA";
     for (std::size_t axis = 0; axis < 3; ++axis)
       if (const auto divisors = specification.find(fmt::format("GridDiv{}", axes[axis])))
-        for (const Config& divisor : divisors->items()) to.sizes_.divisors[axis].push_back(expression_of(divisor));
+        for (const Config& divisor : divisors->items()) to.sizes_.divisors[axis].push_back(launch_size(divisor));
     if (to.sizes_.global.empty() && to.sizes_.problem.empty())
       throw Error(fmt::format("{}: expected GlobalSize or ProblemSize, found neither", specification.place()));
     if (const auto shared = specification.find("SharedMemory"); shared && shared->text() != "0") {
       if (to.language_ != Dialect::cuda)
         shared->expected("no SharedMemory in OpenCL: use an argument with MemoryType: Local instead");
-      to.sizes_.shared = expression_of(*shared);
+      to.sizes_.shared = launch_size(*shared);
     }
     if (const auto options = specification.find("CompilerOptions"))
       for (const Config& option : options->items())
         if (option.is_text()) read_option(option);
+  }
+
+  /// Reads a size that may depend on the configuration.
+  Expression launch_size(const Config& text) const {
+    Expression expression = expression_of(text);
+    const auto& all = to.space_->parameters();
+    for (const std::string& name : expression.names())
+      if (name != "ProblemSize" && std::ranges::find(all, name, &Parameter::name) == all.end())
+        unknown(name, text.place());
+    return expression;
+  }
+
+  /// Reads a number of threads. If it is the same in all configurations, it must be legal.
+  Expression block_size(const Config& text) const {
+    Expression expression = launch_size(text);
+    if (std::ranges::all_of(expression.names(), [](const std::string& name) { return name == "ProblemSize"; }))
+      to.sizes_.size(expression, {}, "a block size");
+    return expression;
   }
 
   void read_option(const Config& option) const {
@@ -440,7 +469,7 @@ struct KernelFile::Reader {
   /// Returns the size of an array. If the size depends on the configuration, returns the largest over all legal
   /// configurations.
   Scalar size_of(const Config& text) const {
-    const Expression expression = expression_of(text);
+    const Expression expression = launch_size(text);
     try {
       Operand value = fixed(expression, text.place());
       if (auto* scalar = std::get_if<Scalar>(&value)) return *scalar;
@@ -479,7 +508,7 @@ struct KernelFile::Reader {
     } else if (memory == "Local") {
       if (to.language_ != Dialect::opencl)
         argument.at("MemoryType").expected("Vector or Scalar, because Local exists only in OpenCL");
-      made.local = expression_of(argument.at("Size"));
+      made.local = launch_size(argument.at("Size"));
       made.element_bytes = static_cast<std::size_t>(read_type(argument.at("Type")).bytes());
       made.text = fmt::format("local, {} elements", made.local->text());
     } else if (memory == "Vector" || memory == "Symbol") {

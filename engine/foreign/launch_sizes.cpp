@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/text/text.h"
+#include "core/trail.h"
 
 namespace deplo::engine::foreign {
 
@@ -17,13 +18,12 @@ std::vector<Operand> LaunchSizes::operands(const Expression& expression,
   for (const std::string& name : expression.names()) {
     const auto& all = space->parameters();
     const auto found = std::ranges::find(all, name, &Parameter::name);
-    if (name == "ProblemSize")
+    if (name == "ProblemSize") {
       values.emplace_back(List(problem.begin(), problem.end()));
-    else if (found != all.end())
+    } else {
+      CHECK(found != all.end());
       values.emplace_back(configuration[static_cast<std::size_t>(found - all.begin())]);
-    else
-      throw Error(
-          fmt::format("{}: expected ProblemSize or a parameter, found '{}' in '{}'", place, name, expression.text()));
+    }
   }
   return values;
 }
@@ -49,7 +49,7 @@ std::int64_t LaunchSizes::largest(const Expression& expression) const {
     if (choices.size() * configurations.size() > max_configurations)
       throw Error(
           fmt::format("{}: expected an array whose size depends on at most {} configurations, found more in '{}'",
-                      place, max_configurations, expression.text()));
+                      expression.place(), max_configurations, expression.text()));
     std::vector<std::vector<Scalar>> extended;
     for (const std::vector<Scalar>& configuration : configurations)
       for (const std::vector<std::uint16_t>& choice : choices) {
@@ -67,6 +67,14 @@ std::int64_t LaunchSizes::largest(const Expression& expression) const {
   return max_size;
 }
 
+/// Returns a text for messages that names the configuration; "" for an empty one, on which nothing depends.
+std::string LaunchSizes::in(const std::vector<Scalar>& configuration) const {
+  Trail trail;
+  for (std::size_t i = 0; i < configuration.size(); ++i)
+    trail.push_back({space->parameters()[i].name, value_of(configuration[i])});
+  return trail.empty() ? "" : " in the configuration " + deplo::print(trail);
+}
+
 /// Rounds fractions up, as Kernel Tuner does.
 std::int64_t LaunchSizes::size(const Expression& expression, const std::vector<Scalar>& configuration,
                                const char* what) const {
@@ -75,8 +83,8 @@ std::int64_t LaunchSizes::size(const Expression& expression, const std::vector<S
   const auto* real = std::get_if<double>(&value);
   const double number = integer != nullptr ? static_cast<double>(*integer) : real != nullptr ? std::ceil(*real) : 0;
   if (!(number >= 1 && number <= 0x1p31))
-    throw Error(fmt::format("{}: expected {} from 1 to 2^31, found {} from '{}'", place, what, foreign::print(value),
-                            expression.text()));
+    throw Error(fmt::format("{}: expected {} from 1 to 2^31, found {} from '{}'{}", expression.place(), what,
+                            foreign::print(value), expression.text(), in(configuration)));
   return static_cast<std::int64_t>(number);
 }
 
@@ -110,7 +118,8 @@ std::vector<std::int64_t> LaunchSizes::blocks(const std::vector<Scalar>& configu
   std::int64_t left = max_blocks;
   for (const std::int64_t extent : extents) left /= extent;
   if (left < 1)
-    throw Error(fmt::format("{}: expected a grid of at most 2^31 - 1 blocks, found {}", place, join(extents, "x")));
+    throw Error(fmt::format("{}: expected a grid of at most 2^31 - 1 blocks, found {}{}", place, join(extents, "x"),
+                            in(configuration)));
   return extents;
 }
 

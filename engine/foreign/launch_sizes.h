@@ -11,7 +11,8 @@
 
 namespace deplo::engine::foreign {
 
-/// The launch sizes of a kernel. A configuration has one value for each parameter of the space.
+/// The launch sizes of a kernel. A configuration has one value for each parameter of the space. It may be empty if the
+/// expression contains no parameter. All names in the expressions must be ProblemSize or parameters.
 struct LaunchSizes {
   std::string place;  // the space's file, for messages
   std::shared_ptr<const ParameterSpace> space = {};
@@ -37,6 +38,7 @@ struct LaunchSizes {
 
  private:
   std::vector<Operand> operands(const Expression&, const std::vector<Scalar>& configuration) const;
+  std::string in(const std::vector<Scalar>& configuration) const;
 };
 
 }  // namespace deplo::engine::foreign

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/error.h"
+#include "core/outcome.h"
 #include "core/target.h"
 #include "ir/program.h"
 #include "measure/check/expectation.h"
@@ -52,6 +54,14 @@ class OpaqueKernel {
   /// Returns what is built and launched for a candidate of space(). Throws Error if the kernel cannot be launched with
   /// it.
   virtual measure::KernelCode code(const search::Position& candidate) const = 0;
+  /// Like code(), but returns a failure if the kernel cannot be launched with the candidate.
+  Result<measure::KernelCode> launchable(const search::Position& candidate) const {
+    try {
+      return code(candidate);
+    } catch (const Error& error) {
+      return Failure{Status::invalid, error.what()};
+    }
+  }
 };
 
 }  // namespace deplo::engine

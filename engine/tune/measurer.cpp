@@ -206,7 +206,8 @@ void Measurer::prepare(std::span<const search::Candidate> candidates) {
   std::vector<measure::KernelCode> unknown;
   for (const search::Candidate& candidate : candidates) {
     Compiled one = space_->compile(*candidate);
-    if (known(one.digest, candidate.effort) == nullptr && refusal(one).empty()) unknown.push_back(one.code);
+    if (!one.fault && known(one.digest, candidate.effort) == nullptr && refusal(one).empty())
+      unknown.push_back(one.code);
     ahead_.emplace(print(candidate->trail()), std::move(one));
   }
   session_.runner.prepare(unknown);
@@ -244,7 +245,8 @@ Measurer::Screened Measurer::screen(const search::Candidate& candidate, double b
   }
   const std::int64_t running = claim.running;
   if (running == 0) return {{{Status::cancelled, 0, "cancelled", 0}, false}};
-  fill(record, session_.runner.screen(one.code, best_us, candidate.effort));
+  fill(record,
+       one.fault ? measure::worker::Reply{*one.fault} : session_.runner.screen(one.code, best_us, candidate.effort));
   record.timing.stopped = record.timing.stopped || protocol != task_.protocol;
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
   if (record.status == Status::cancelled) {
@@ -263,7 +265,7 @@ std::vector<Measurer::Final> Measurer::confirm(const std::vector<search::Candida
   for (const search::Candidate& candidate : candidates) {
     Compiled one = compiled(candidate);
     const auto same = [&](const Compiled& other) { return other.digest == one.digest; };
-    if (std::any_of(all.begin(), all.end(), same) || !refusal(one).empty()) continue;
+    if (one.fault || std::any_of(all.begin(), all.end(), same) || !refusal(one).empty()) continue;
     codes.push_back(one.code);
     distinct.push_back(candidate);
     all.push_back(std::move(one));

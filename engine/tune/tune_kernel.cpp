@@ -253,7 +253,10 @@ class KernelTuner {
     const bool left_out = !session_.bits.is_any() && measured.known && outcome.status == Status::invalid;
     ++(left_out ? row_.left_out : measured.known ? row_.known : row_.trials);
     if (!left_out) watch_builds(outcome);
-    if (!outcome.ok() && !left_out) row_.fault = outcome.message;
+    if (!outcome.ok() && !left_out) {
+      row_.fault = outcome.message;
+      row_.is_own_fault = is_opaque_ && !measure::transient(outcome.status) && !measure::uninformative(outcome.status);
+    }
     if (!outcome.ok() && !measured.known) ++row_.failures[std::string(status_name(outcome.status))];
     std::erase_if(ran_, [&](const auto& guess) { return guess.second->trail() == candidate->trail(); });
     if (outcome.ok()) ran_.emplace_back(outcome.microseconds, candidate);

@@ -30,9 +30,11 @@ struct Row {
   std::int64_t known = 0;                        // number of results that came from the store
   std::map<std::string, std::int64_t> failures;  // status → number of new measurements that failed with it
   std::string fault;                             // message of the latest failure
-  std::string trail;                             // trail of the best schedule
-  bool confirmed = false;                        // the best time is from a full run with complete checks
-  std::string stop;                              // why the search ended
+  // The latest failure is a mistake in the user's own kernel. Otherwise it may be one of the machine or of deplo.
+  bool is_own_fault = false;
+  std::string trail;       // trail of the best schedule
+  bool confirmed = false;  // the best time is from a full run with complete checks
+  std::string stop;        // why the search ended
   // A search of this run or of an earlier one was completed: neither time, nor the user, nor a failing strategy ended
   // it.
   bool finished = false;

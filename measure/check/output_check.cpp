@@ -139,7 +139,16 @@ std::optional<Failure> compare_sum(const ir::Buffer& buffer, const Reference::Ou
                   found.count == 0 ? "no element that was written" : text_of(found.value, buffer.dtype), margin)};
 }
 
+/// Returns the special floats among the elements; none for other types.
+ir::SpecialFloats special_floats(const ir::Buffer& buffer, const StoredElements& found) {
+  return ir::is_float(buffer.dtype) ? ir::count_special_floats(found.bytes(), buffer.dtype) : ir::SpecialFloats();
+}
+
 }  // namespace
+
+std::optional<Failure> find_unwritten(const ir::Buffer& buffer, const StoredElements& found) {
+  return find_unwritten(buffer, found, special_floats(buffer, found), Coverage::whole);
+}
 
 OutputCheck::OutputCheck(const ir::Program& loop, Device& device, Arrays& arrays, std::uint64_t seed, double tolerance,
                          InputFiles files, Expectation expectation)
@@ -281,8 +290,7 @@ std::optional<Failure> OutputCheck::check(Coverage coverage, double min_toleranc
       continue;
     }
     const StoredElements found = found_output(reference().outputs[i].buffer);
-    const ir::SpecialFloats nans =
-        ir::is_float(buffer.dtype) ? ir::count_special_floats(found.bytes(), buffer.dtype) : ir::SpecialFloats();
+    const ir::SpecialFloats nans = special_floats(buffer, found);
     if (auto failure =
             find_unwritten(buffer, found, nans, reference().outputs[i].partial ? Coverage::prefix : coverage))
       return failure;

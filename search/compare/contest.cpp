@@ -129,7 +129,10 @@ class Arena {
     Guarded searcher([&] { return make_searcher(contest_.entrants[entrant].name, space_, options); });
     searcher.warm_start(draw_sources(options.seed));
     Steps steps = search::compare::replay(space_, landscape_, searcher, replay, mix(options.seed, "noise"));
-    if (!searcher.fault().empty()) add_fault(entrant, repeat, searcher.fault());
+    if (!searcher.fault().empty())
+      add_fault(entrant, repeat, searcher.fault());
+    else if (steps.empty())
+      add_fault(entrant, repeat, "the strategy ended after 0 evaluations");
     return steps;
   }
 

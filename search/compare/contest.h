@@ -50,7 +50,8 @@ struct Cell {
   std::vector<double> score_curve;                              // at curve_times times in [T_0, T]
   std::array<std::vector<double>, 3> best_curve;  // quartiles of Landscape::quality(), at the same times; 0: none yet
   Regrets regrets;                                // empty without Contest::regret
-  std::size_t failed = 0;   // runs that a failure of the strategy ended early, and runs skipped after three failures
+  // runs that a failure of the strategy ended early, runs without any evaluation, and runs skipped after three of these
+  std::size_t failed = 0;
   std::string fault;        // why the first of these runs failed
   double cpu_per_1000 = 0;  // CPU seconds per 1,000 evaluations: the only figure that is not deterministic
 };

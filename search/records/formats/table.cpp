@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <iterator>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 
 #include "core/error.h"
@@ -228,7 +229,7 @@ class TableReader {
       role = Role::parameter;
     }
     for (std::size_t i = 0; i < heads_.size(); ++i) {
-      // no head: pandas' row numbers
+      if (heads_[i].empty() && columns.parameters.empty()) unnamed_.push_back(i);
       const bool is_parameter = !heads_[i].empty() && !(guessed_ && is_result_head(heads_[i]));
       if (roles_[i] == Role::none && columns.parameters.empty() && is_parameter) roles_[i] = Role::parameter;
       if (roles_[i] != Role::parameter) continue;
@@ -313,7 +314,23 @@ class TableReader {
                              cell.substr(0, 40)));
   }
 
+  // A column without a head must not have parameters: it may be empty, or have pandas' row numbers, which are distinct
+  // and come first.
+  void check_unnamed(const std::vector<std::string>& cells) {
+    for (const std::size_t column : unnamed_) {
+      const std::string& cell = cells[column];
+      const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+      if (cell.empty() || (column == 0 && std::ranges::all_of(cell, is_digit) && row_numbers_.insert(cell).second))
+        continue;
+      throw Error(
+          fmt::format("{}:{}: expected nothing in column {}, which has no name in the first line, found '{}'; name the "
+                      "column, or choose the parameters with --parameters",
+                      place_, line_, column + 1, cell.substr(0, 40)));
+    }
+  }
+
   void add(const std::vector<std::string>& cells) {
+    check_unnamed(cells);
     values_.clear();
     for (const std::size_t column : parameters_) values_.push_back(records::json_of_cell(cells[column]));
     made_.clear();
@@ -364,6 +381,8 @@ class TableReader {
   std::vector<Role> roles_;  // one per column
   double scale_ = 1, objective_scale_ = 1;
   std::vector<std::size_t> parameters_, launches_;
+  std::vector<std::size_t> unnamed_;             // columns without a head, unless the user named the parameters
+  std::unordered_set<std::string> row_numbers_;  // cells of the first column, if it has no head
   std::optional<std::size_t> objective_, status_, message_, build_, run_;
   std::optional<std::size_t> time_;  // the column of the time, if it is not the objective
   bool guessed_ = true;              // the parameters were guessed

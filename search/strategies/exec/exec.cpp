@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "core/text/nearest.h"
 #include "core/text/text.h"
 #include "search/count.h"
+#include "search/records/formats/parts/json_text.h"
 #include "search/records/spelling.h"
 #include "search/strategies/exec/child.h"
 #include "search/strategies/tree.h"
@@ -53,6 +55,19 @@ Message config_of(const Trail& trail) {
 
 Message time_of(const Outcome& outcome) {
   return outcome.ok() && std::isfinite(outcome.microseconds) ? Message(outcome.microseconds) : Message();
+}
+
+/// Names, for people, a number because of which the line is not JSON; "" if it is not JSON for another reason.
+std::string_view number_that_is_not_json(const std::string& line) {
+  if (records::may_have_nan(line) && Message::accept(records::without_nan(line)))
+    return "; NaN and Infinity, which Python's json writes, are not JSON";
+  try {
+    std::ignore = Message::parse(line);
+  } catch (const Message::out_of_range&) {
+    return "; it has a number that is too large";
+  } catch (const Message::exception&) {
+  }
+  return "";
 }
 
 class Exec final : public Searcher {
@@ -332,7 +347,8 @@ class Exec final : public Searcher {
     const std::string line = child_.line(deadline_ - spent.count());
     Message message = Message::parse(line, nullptr, false);
     if (!message.is_object())
-      child_.fail(fmt::format("wrote '{}' instead of a JSON object on one line", cut(printable(line), shown_columns)));
+      child_.fail(fmt::format("wrote '{}' instead of a JSON object on one line{}", cut(printable(line), shown_columns),
+                              number_that_is_not_json(line)));
     return message;
   }
 

@@ -69,6 +69,20 @@ TEST_F(BadInput, Flags) {
         {"--device", device});
 }
 
+// The experiment of one source is in no file, so no line is named.
+TEST_F(BadInput, OneSource) {
+  const auto tune = [&](const std::vector<std::string>& source, const std::string& text) {
+    std::vector<std::string> words{"deplo-tune", "--quiet", "--store", store()};
+    words.insert(words.end(), source.begin(), source.end());
+    expect(words, 1, "deplo: " + text);
+  };
+  tune({"-c", ""}, "-c: expected an expression such as torch.exp(torch.randn(8)), found none");
+  tune({"-c", "x +"}, "-c: expression:1:4: expected an expression");
+  tune({"-k", "nosuch"}, "--kernel: expected a kernel (");
+  tune({"-k", "gelu"}, "--kernel: expected the symbols ");
+  tune({"-k", "nosuch.loop"}, "nosuch.loop: expected a readable file");
+}
+
 TEST_F(BadInput, ADeviceThatIsNotThere) {
   if (!measure::why_no_cuda().empty()) expect_tune(good_, 2, measure::why_no_cuda(), {"--device", "cuda:1"});
 }

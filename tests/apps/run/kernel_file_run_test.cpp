@@ -105,6 +105,13 @@ TEST_F(KernelFileRun, RunsOnceAndIsChecked) {
   EXPECT_THAT(wrong.out, HasSubstr("WRONG at [")) << wrong.err;
 }
 
+TEST_F(KernelFileRun, SaysWhichElementsWereNotWritten) {
+  change("twice.cl", "y[i] = f", "if (i > 0) y[i] = f");
+  EXPECT_THAT(deplo("run", {"--no-measure"}).out, HasSubstr("WRONG at [0]: not written (1 of 256 elements)"));
+  change("twice.cl", "if (i > 0) y[i] = f", "y[i] = i == 0 ? NAN : f");
+  EXPECT_THAT(deplo("run", {"--no-measure"}).out, HasSubstr("WRONG at [0]: expected ")) << "a NaN that was written";
+}
+
 // If trials have several references, those of the last reference are exported. If a kernel has several source texts,
 // the user must name one.
 TEST_F(KernelFileRun, ExportsWhatWasMeasuredLast) {
@@ -350,6 +357,14 @@ TEST_F(KernelFileCheck, RunsConfigurationsOnThePtxMachine) {
   write("twice.yaml", space("CUDA", "twice<WORK>", "twice.cu"));
   EXPECT_EQ(json("run", {"--device", "ptx:sm_90a"})["kernels"][0]["schedule"], "default");
   EXPECT_THAT(fault("tune", {"--device", "ptx:sm_90", "--store", file("p.db")}), HasSubstr("has no times"));
+}
+
+TEST_F(KernelFileCheck, AConfigurationThatCannotBeLaunchedIsAFinding) {
+  change("twice.yaml", "Values: [16, 32, 64]", "Values: [0, 32, 64]");
+  const Ran ran = deplo("check", {"--configuration", "BLOCK=0", "--runs", "1"});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("no launch, seed "), HasSubstr("found 0 from 'BLOCK'"),
+                             HasSubstr("1 of them cannot be built")));
 }
 
 TEST_F(KernelFileCheck, PrintedTextIsNoPartOfTheDocument) {

@@ -93,6 +93,52 @@ TEST_F(KernelFile, SaysTheBlockThatTheKernelRequires) {
       HasSubstr("no valid measurement, 2 trials: every schedule tried"));
 }
 
+// Four configurations are fewer than the eight that end a search.
+TEST_F(KernelFile, AMistakeInTheKernelIsTheUsers) {
+  const auto code = [&](const std::string& statement) {
+    write_file(folder_.path(), "set.cl",
+               "__kernel void set(__global float* x) { const int i = BLOCK; " + statement + " }\n");
+    const std::string space =
+        write_file(folder_.path(), "set.yaml",
+                   "ConfigurationSpace:\n  TuningParameters:\n    - {Name: BLOCK, Values: [8, 16, 32, 64]}\n"
+                   "KernelSpecification:\n  Language: OpenCL\n  KernelName: set\n  KernelFile: set.cl\n"
+                   "  LocalSize: {X: BLOCK}\n  ProblemSize: [256]\n"
+                   "  Arguments: [{Name: x, Type: float, Size: 256, AccessType: WriteOnly}]\n"
+                   "Reference: {Expression: \"torch.ones(256)\"}\n");
+    const Ran ran = tune(space, {"--search", "exhaustive", "--time", "20"});
+    EXPECT_THAT(ran.err, HasSubstr("no candidate of set gave a valid time; the last failure: ")) << statement;
+    return ran.code;
+  };
+  EXPECT_EQ(code("x[get_global_id(0)] = i"), 1) << "a compile error";
+  EXPECT_EQ(code("x[get_global_id(0)] = 2 + 0 * i;"), 1) << "a wrong result";
+  EXPECT_EQ(code("(void)i;"), 1) << "nothing is written";
+}
+
+// One of three configurations has a launch size that is not legal.
+TEST_F(KernelFile, AnIllegalLaunchSizeIsAFailureOfItsConfiguration) {
+  write_file(folder_.path(), "set.cl",
+             "__kernel void set(__global float* x) { x[get_global_id(0)] = 1 + 0 * BLOCK; }\n");
+  const std::string space =
+      write_file(folder_.path(), "set.yaml",
+                 "ConfigurationSpace:\n  TuningParameters:\n    - {Name: BLOCK, Values: [0, 32, 64], Default: 32}\n"
+                 "KernelSpecification:\n  Language: OpenCL\n  KernelName: set\n  KernelFile: set.cl\n"
+                 "  LocalSize: {X: BLOCK}\n  ProblemSize: [256]\n"
+                 "  Arguments: [{Name: x, Type: float, Size: 256, AccessType: WriteOnly}]\n");
+  const std::vector<std::string> all = {"--search", "exhaustive", "--time", "20"};
+  const Json kernel = tuned(space, all);
+  EXPECT_TRUE(kernel["confirmed"]) << kernel;
+  EXPECT_EQ(kernel["trials"], 3) << kernel;
+  EXPECT_EQ(kernel["failures"], Json({{"invalid", 1}})) << kernel;
+  const std::vector<std::string> messages = query("SELECT message FROM trial WHERE status = 'invalid'");
+  ASSERT_EQ(messages.size(), 1u);
+  EXPECT_THAT(messages[0], HasSubstr("set.yaml:8: expected a block size from 1 to 2^31, found 0 from 'BLOCK' in the "
+                                     "configuration BLOCK=0"));
+  EXPECT_EQ(tuned(space, all)["known"], 3) << "it is not measured again";
+  const Ran one = run_program({"deplo", "run", "--space", space, "--configuration", "BLOCK=0", "--no-measure"});
+  EXPECT_EQ(one.code, 1);
+  EXPECT_THAT(one.err, HasSubstr("in the configuration BLOCK=0"));
+}
+
 // The kernel is one of two in a file. Its arguments include local memory and a struct, the number of its partial sums
 // depends on the parameters, and its reference is Loop IR.
 TEST_F(KernelFile, ArgumentsOfEachKind) {
@@ -128,7 +174,7 @@ TEST_F(KernelFile, ArgumentsOfEachKind) {
   EXPECT_EQ(kernel["trials"], 3);
   EXPECT_TRUE(kernel["failures"].empty()) << kernel;
   const Ran wrong = tune(space("4"), {"--trials", "1", "--time", "60"});
-  EXPECT_EQ(wrong.code, 2);
+  EXPECT_EQ(wrong.code, 1) << "the mistake is in the user's files";
   EXPECT_THAT(wrong.err, HasSubstr("the last failure: y["));
 }
 
@@ -238,7 +284,7 @@ TEST_F(KernelFile, YamlAndReferences) {
   text.replace(text.find("Parameters: {BLOCK_X: 32, BLOCK_Y: 1}"), 37, "Outputs: {c: zero.npy}");
   const std::string zero = write_file(folder_.path(), "zero.yaml", text);
   const Ran ran = tune(zero, {"--trials", "1", "--time", "5", "--kernel-file", example("matmul.cl")});
-  EXPECT_EQ(ran.code, 2);
+  EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.err, HasSubstr("no candidate of matmul gave a valid time; the last failure: c["));
 }
 

@@ -136,6 +136,14 @@ TEST_F(OwnStrategy, TakesPartInAComparison) {
   EXPECT_EQ(bad.code, 1);
   EXPECT_THAT(bad.out, HasSubstr("4 of 4 runs of exec:"));
   EXPECT_THAT(bad.err, HasSubstr("ended with code 1; it said: ValueError"));
+  const Ran nothing = compare({"random", program("space.done()\n")});
+  EXPECT_EQ(nothing.code, 1);
+  EXPECT_THAT(nothing.out, HasSubstr("4 of 4 runs of exec:"));
+  EXPECT_THAT(nothing.err, HasSubstr("the strategy ended after 0 evaluations"));
+  const Ran comma = compare({"random,exec:python3 -c 'import sys,json'"});
+  EXPECT_EQ(comma.code, 1);
+  EXPECT_THAT(comma.err, HasSubstr("found 'json''; a comma separates strategies, so the command after exec: must not "
+                                   "contain one"));
 }
 
 TEST_F(OwnStrategy, SaysWhatItLacks) {

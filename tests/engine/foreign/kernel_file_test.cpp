@@ -180,7 +180,8 @@ TEST_F(KernelFileArguments, SizesMayDependOnParameters) {
   EXPECT_EQ(elements("100 / bx"), 4) << "rounded up";
   EXPECT_EQ(elements("max(bx)"), 64) << "of all values";
   EXPECT_THAT(fault("    - {Name: x, Type: float, Size: bx - 32}\n"), HasSubstr("expected an array size from 1"));
-  EXPECT_THAT(fault("    - {Name: x, Type: float, Size: by}\n"), HasSubstr("found 'by'"));
+  EXPECT_THAT(fault("    - {Name: x, Type: float, Size: by}\n"),
+              HasSubstr("k.yaml:13: expected ProblemSize or a parameter, found 'by'; did you mean 'bx'?"));
 }
 
 TEST_F(KernelFileArguments, ScratchMemoryIsNotCompared) {
@@ -324,12 +325,68 @@ TEST_F(KernelFileCode, SaysWhatIsWrongWithSizes) {
   EXPECT_THAT(fault("  ProblemSize: [96]\n"), HasSubstr("expected LocalSize, found none"));
   EXPECT_THAT(fault("  LocalSize: {X: bx}\n"), HasSubstr("expected GlobalSize or ProblemSize, found neither"));
   EXPECT_THAT(fault("  LocalSize: {X: bx - 48}\n  ProblemSize: [96]\n"),
-              HasSubstr("expected a block size from 1 to 2^31, found 0"));
+              HasSubstr("k.yaml:9: expected a block size from 1 to 2^31, found 0 from 'bx - 48' in the configuration "
+                        "bx=48 w=fast f=0.5"));
+  EXPECT_THAT(fault("  GlobalSize: {X: 2 ** 30, Y: bx}\n  GlobalSizeType: CUDA\n  LocalSize: {X: bx, Y: 1}\n"),
+              HasSubstr("expected a grid of at most 2^31 - 1 blocks, found 1073741824x48 in the configuration bx=48"));
   EXPECT_THAT(fault("  LocalSize: {X: by}\n  ProblemSize: [96]\n"),
-              HasSubstr("expected ProblemSize or a parameter, found 'by'"));
+              HasSubstr("k.yaml:9: expected ProblemSize or a parameter, found 'by'"));
   EXPECT_THAT(fault("  LocalSize: {X: bx}\n  ProblemSize: [0]\n"), HasSubstr("expected a whole number above 0"));
   EXPECT_THAT(fault("  LocalSize: {X: bx}\n  ProblemSize: [96]\n  CompilerOptions: [\"${v}\"]\n"),
               HasSubstr("found 'v'"));
+}
+
+// Mistakes that concern all configurations are found when the file is read.
+TEST_F(KernelFileCode, SizesThatAreNeverLegalAreFoundAtOnce) {
+  const auto fault = [&](const std::string& launch) -> std::string {
+    try {
+      file(launch);
+      return "none";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  EXPECT_THAT(fault("  LocalSize: {X: 0}\n  ProblemSize: [96]\n"),
+              ::testing::EndsWith("k.yaml:9: expected a block size from 1 to 2^31, found 0 from '0'"));
+  EXPECT_THAT(fault("  LocalSize: {X: \"ProblemSize[0] - 96\"}\n  ProblemSize: [96]\n"),
+              HasSubstr("found 0 from 'ProblemSize[0] - 96'"));
+  EXPECT_THAT(fault("  LocalSize: {X: bx}\n  ProblemSize: [96]\n  GridDivX: [bz]\n"), HasSubstr("found 'bz'"));
+}
+
+TEST_F(KernelFileCode, ADefaultIsOneOfTheValues) {
+  const auto read = [&](const std::string& parameter) {
+    write("k.cl", "__kernel void k() {}  // bx\n");
+    write("k.yaml", "ConfigurationSpace:\n  TuningParameters:\n    - {Name: bx, " + parameter +
+                        "}\nKernelSpecification:\n  KernelName: k\n  KernelFile: k.cl\n  LocalSize: {X: 8}\n"
+                        "  ProblemSize: [8]\n  Arguments: [{Name: y, Type: int, Size: 8, AccessType: WriteOnly}]\n");
+    return KernelFile({(folder_.path() / "k.yaml").string()}).space().parameters()[0];
+  };
+  const auto fault = [&](const std::string& parameter) -> std::string {
+    try {
+      read(parameter);
+      return "none";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  EXPECT_EQ(read("Values: [64, 32]").fallback, 0u);
+  EXPECT_EQ(read("Values: [64, 32], Default: 32").fallback, 1u);
+  EXPECT_EQ(read("Values: [64, 32], Default: null").fallback, 0u);
+  EXPECT_EQ(read("Values: [64], Default: 7").fallback, 0u) << "a constant";
+  EXPECT_THAT(fault("Values: [64, 32], Default: 7"),
+              HasSubstr("k.yaml:3: expected one of the Values of bx (64, 32), found '7'"));
+  EXPECT_THAT(fault("Values: \"[i for i in range(30)]\", Default: 30"), HasSubstr(", 18, 19, …), found '30'"));
+  EXPECT_THAT(fault("Values: []"), HasSubstr("k.yaml:3: expected 1 to 4096 values, found none"));
+}
+
+// A launch size that is not legal is a failure of its configuration, not of the file.
+TEST_F(KernelFileCode, AConfigurationThatCannotBeLaunchedIsAFailure) {
+  const KernelFile made = file("  LocalSize: {X: 64 - bx}\n  ProblemSize: [96]\n");
+  EXPECT_TRUE(made.launchable(*made.candidate("bx=32", "")).ok());
+  const auto failed = made.launchable(*made.candidate("bx=64", ""));
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.failure().status, Status::invalid);
+  EXPECT_THAT(failed.failure().message, HasSubstr("found 0 from '64 - bx' in the configuration bx=64 w=fast f=0.5"));
 }
 
 // The numbers of legal configurations that are published with the recorded spaces.

@@ -19,7 +19,8 @@ inline constexpr JsonLimits limits = {
     .values =
         // 16 to 64 bytes each: enough for a T4 document of 300,000 configurations of 50 values each
     std::size_t{1} << 24,
-    .members = 2000};  // few, because each look-up compares all names
+    .members = 2000,                // few, because each look-up compares all names
+    .big_integers_as_text = true};  // a parameter's values must stay distinct
 
 /// Replaces what JSON does not accept as a number by null: NaN, Infinity and -Infinity of Python's json; nan and inf of
 /// Python's repr() and of printf, also with a sign.

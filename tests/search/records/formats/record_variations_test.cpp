@@ -42,6 +42,19 @@ TEST(RecordVariations, KernelTuner) {
             "1000 invalid");
 }
 
+// They do not fit in 64 bits, and the nearest doubles are equal.
+TEST(RecordVariations, IntegersOfManyDigitsStayDistinct) {
+  const std::string big = "1000000000000000000000000000000", next = "1000000000000000000000000000001";
+  const Records records = parse_records(
+      cache(fmt::format(R"("1": {{"a": {}, "time": 1}}, "2": {{"a": {}, "time": 2}}, "3": {{"a": 1e30, "time": 3}})",
+                        big, next)),
+      "file");
+  ASSERT_EQ(records.knobs.size(), 1u);
+  EXPECT_THAT(records.knobs[0].values, ElementsAre(Value(big), Value(next), Value("1e+30")));
+  EXPECT_EQ(outcomes(cache(R"("1": {"a": 1, "time": 100000000000000000000}, "2": {"a": 2, "time": 2})")),
+            "implausible 2000");
+}
+
 std::string t4(std::string_view results) { return fmt::format(R"({{"results": [{}]}})", results); }
 
 TEST(RecordVariations, T4) {
@@ -192,6 +205,18 @@ TEST(RecordVariations, Tables) {
   EXPECT_EQ(outcomes(",bx,time (ms)\n0,1,nan\n1,2,inf\n2,4,\n3,8,2.5\n"), "invalid invalid invalid 2500");
   // The first column has pandas' row numbers.
   EXPECT_EQ(parse_records(",bx,time (ms)\n0,1,nan\n1,2,2.5\n", "file").knobs.size(), 1u);
+  // Another column without a name may have parameters, so it is refused unless it is empty.
+  EXPECT_EQ(parse_records("bx,,time (ms)\n1,,1\n2,,2\n", "file").knobs.size(), 1u);
+  const auto parse = [](const char* text) { return [text] { parse_records(text, "file"); }; };
+  EXPECT_THAT(parse("bx,,time (ms)\n1,,1\n1,7,2\n"),
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr(
+                  "file:3: expected nothing in column 2, which has no name in the first line, found '7'")));
+  EXPECT_THAT(parse(",bx,time (ms)\n1,1,1\n1,2,2\n"),
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr("file:3: expected nothing in column 1")))
+      << "row numbers are distinct";
+  Reading named;
+  named.columns.parameters = {"bx"};
+  EXPECT_EQ(parse_records("bx,,time (ms)\n1,7,1\n2,7,2\n", "file", named).knobs.size(), 1u);
   const Records spaced = parse_records("bx, by, \"time (ms)\"\n1,\t\" a\" , 2.5\n", "file");
   EXPECT_EQ(spaced.knobs[1].name, "by");
   EXPECT_EQ(spaced.json(0, 1), "\" a\"");

@@ -1,6 +1,7 @@
 // Strategies in other processes: what they are told, what they may ask for, and how they fail.
 #include "search/strategies/exec/exec.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -228,6 +229,11 @@ TEST(ExecStart, SaysWhyItDoesNot) {
   EXPECT_THAT(fault("no_such_program_of_mine"),
               HasSubstr("the strategy 'no_such_program_of_mine' ended with code 127"));
   EXPECT_THAT(fault("echo hello"), HasSubstr("wrote 'hello' instead of a JSON object on one line"));
+  for (const char* number : {"NaN", "Infinity", "-Infinity"})
+    EXPECT_THAT(fault(fmt::format("echo '{{\"type\":\"hello\",\"x\":{}}}'", number)),
+                HasSubstr("on one line; NaN and Infinity, which Python's json writes, are not JSON"));
+  EXPECT_THAT(fault("echo '{\"type\":\"hello\",\"x\":1e400}'"),
+              HasSubstr("on one line; it has a number that is too large"));
   EXPECT_THAT(fault("echo '{\"type\":\"hello\",\"protocol\":99}'; cat"), HasSubstr("expected protocol 1, found 99"));
   EXPECT_THAT(fault("exit 3"), HasSubstr("ended with code 3"));
   EXPECT_THROW(make_searcher("exec:", space, {}), Error);
