@@ -192,6 +192,11 @@ Reference OutputCheck::expected_outputs() {
     if (const auto beside = arrays_.overrun())
       throw Error(
           fmt::format("{}: expected a kernel that accesses only its arrays, found {}", expectation_.name, *beside));
+    if (const auto changed = find_changed_input())
+      throw Error(
+          fmt::format("{}: expected a kernel that only reads its inputs, found one that {} (AccessType: "
+                      "ReadWrite declares an argument that is also written)",
+                      expectation_.name, changed->message));
   }
   std::map<std::string, ir::Numbers, std::less<>> computed;
   if (!expectation_.expression.empty())
@@ -277,8 +282,31 @@ void OutputCheck::nothing_written(const ir::Buffer& buffer) const {
                   expectation_.name, buffer.name));
 }
 
+std::uint64_t OutputCheck::bits_of(std::size_t buffer) {
+  const std::vector<std::uint8_t> bytes = arrays_.read_bytes(buffer);
+  return checksum({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+void OutputCheck::remember_inputs() {
+  if (expectation_.empty()) return;
+  for (std::size_t i = 0; i < loop_.buffers.size(); ++i)
+    if (loop_.buffers[i].role == ir::Role::input) input_bits_[i] = bits_of(i);
+}
+
+std::optional<Failure> OutputCheck::find_changed_input() {
+  std::optional<Failure> failure;
+  for (const auto& [buffer, bits] : input_bits_) {
+    if (bits_of(buffer) == bits) continue;
+    arrays_.write(buffer, input_values(loop_, buffer, seed_, files_));
+    failure =
+        Failure{Status::wrong_result, fmt::format("wrote to '{}', which is an input", loop_.buffers[buffer].name)};
+  }
+  return failure;
+}
+
 std::optional<Failure> OutputCheck::check(Coverage coverage, double min_tolerance) {
   if (auto beside = arrays_.overrun()) return Failure{Status::guard_hit, *beside};
+  if (auto changed = find_changed_input()) return changed;
   const double largest_error = std::max(tolerance_, min_tolerance);
   checked_bits_ = 0;
   for (std::size_t i = 0; i < reference().outputs.size(); ++i) {

@@ -1,6 +1,7 @@
 // Checks if the outputs of a kernel are right.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -31,9 +32,12 @@ class OutputCheck {
   OutputCheck(const ir::Program& loop, Device& device, Arrays& arrays, std::uint64_t seed, double tolerance,
               InputFiles files, Expectation expectation);
 
+  /// Remembers the bits of the inputs, if the kernels are not deplo's own. From now on, check() also finds a kernel that
+  /// wrote to an input. Call it when the inputs are written.
+  void remember_inputs();
   void poison_outputs();
   /// Returns guard_hit, or wrong_result with index, expected value, found value and error; nullopt if the outputs are
-  /// right. measure/check/verdict.h judges each element. The tolerance is the larger of the constructor's and
+  /// right. An input that a kernel changed is written again, because the next kernel reads it. measure/check/verdict.h judges each element. The tolerance is the larger of the constructor's and
   /// `min_tolerance`. The first call computes the reference; it throws Error if an output of the reference has no
   /// finite element.
   std::optional<Failure> check(Coverage, double min_tolerance = 0);
@@ -48,6 +52,8 @@ class OutputCheck {
   ir::Buffer seen_output(std::size_t buffer) const;
   /// True if only the sum of the output is compared.
   bool is_summed(std::size_t buffer) const;
+  std::uint64_t bits_of(std::size_t buffer);
+  std::optional<Failure> find_changed_input();
   [[noreturn]] void nothing_written(const ir::Buffer&) const;
   StoredElements found_output(std::size_t buffer);
   std::optional<Failure> find_nan(std::size_t output, const StoredElements& found);
@@ -62,6 +68,7 @@ class OutputCheck {
   std::optional<Reference> reference_;
   bool rounding_ = false;  // true once the reference includes rounding
   std::uint64_t checked_bits_ = 0;
+  std::map<std::size_t, std::uint64_t> input_bits_ = {};  // a hash of the bits, by the input's buffer
 };
 
 }  // namespace deplo::measure

@@ -72,6 +72,7 @@ Problem::Problem(const ir::Program& loop, Device& device, std::uint64_t seed, Pr
     write_to_all(sets_, i, buffer, input_values(loop_, i, seed, files));
     for (std::size_t set = 0; set < sets_.size(); ++set) sets_[set].save(i);
   }
+  outputs_.remember_inputs();
 }
 
 Sampler& Problem::screening(double least_clock) {

@@ -112,6 +112,12 @@ TEST_F(KernelFileRun, SaysWhichElementsWereNotWritten) {
   EXPECT_THAT(deplo("run", {"--no-measure"}).out, HasSubstr("WRONG at [0]: expected ")) << "a NaN that was written";
 }
 
+TEST_F(KernelFileRun, SaysWhichInputWasWritten) {
+  change("twice.cl", "__global const float* x", "__global float* x");
+  change("twice.cl", "z[i] += 1;", "z[i] += 1;\n    x[i] = 0;");
+  EXPECT_THAT(fault("run", {"--no-measure"}), HasSubstr("kernel twice: wrote to 'x', which is an input"));
+}
+
 // If trials have several references, those of the last reference are exported. If a kernel has several source texts,
 // the user must name one.
 TEST_F(KernelFileRun, ExportsWhatWasMeasuredLast) {
