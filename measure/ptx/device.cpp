@@ -29,9 +29,9 @@ std::vector<Parameter> parameters_of(const KernelCode& code) {
   auto scalar = code.launch->scalars.begin();
   for (auto array = arrays.begin(); array != arrays.end() || scalar != code.launch->scalars.end();) {
     if (scalar != code.launch->scalars.end() && scalar->position == parameters.size())
-      parameters.push_back({Parameter::Kind::bytes, 0, 0, 0, (scalar++)->bytes});
+      parameters.push_back({Parameter::Kind::bytes, 0, (scalar++)->bytes});
     else
-      parameters.push_back({Parameter::Kind::array, *array++, 0, 0});
+      parameters.push_back({Parameter::Kind::array, *array++});
   }
   return parameters;
 }

@@ -98,9 +98,9 @@ TEST_F(CudaCheck, WrongArguments) {
     return std::string();
   };
   EXPECT_THAT(refusal([](auto& o) { o.arguments.pop_back(); }), HasSubstr("expected 3 arguments of"));
-  EXPECT_THAT(refusal([](auto& o) { o.arguments[0] = "x=f33[4]"; }), HasSubstr("found 'x=f33[4]'"));
+  EXPECT_THAT(refusal([](auto& o) { o.arguments[0] = "x=f33[4]"; }), HasSubstr("or u8, found 'f33'"));
   EXPECT_THAT(refusal([](auto& o) { o.arguments[2] = "n=f32[4]"; }),
-              HasSubstr("has 4 bytes: expected an argument of this size, found one of 8"));
+              HasSubstr("is an integer of 32 bits: expected a number"));
   EXPECT_THAT(refusal([](auto& o) { o.entry = "other"; }), HasSubstr("expected the entry 'other' in the PTX, found"));
   EXPECT_THAT(refusal([](auto& o) { o.grid = "0"; }), HasSubstr("--grid: expected one to three extents"));
   EXPECT_THAT(refusal([](auto& o) { o.threads = "2048"; }), HasSubstr("expected at most 1024 threads per block"));
