@@ -187,13 +187,13 @@ CudaCheckReport check_cuda(const CudaCheckOptions& options) {
     try {
       const auto result = kernel.launch(arrays, report.seed);
       report.instructions += result.instructions;
-      if (run == 0) report.printed = result.printed;
+      for (std::size_t i = 0; i < buffers.size(); ++i) after.push_back(arrays.read(i));
+      if (reference) report.finding = reference->fault(after);
+      if (run == 0 || !report.finding.empty()) report.printed = result.printed;
     } catch (const measure::ptx::Finding& finding) {
       report.finding = finding.what();
-      return report;
+      report.printed = finding.printed();
     }
-    for (std::size_t i = 0; i < buffers.size(); ++i) after.push_back(arrays.read(i));
-    if (reference) report.finding = reference->fault(after);
     if (!report.finding.empty()) return report;
     if (run == 0)
       for (std::size_t i = 0; i < buffers.size(); ++i)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -81,9 +82,11 @@ class PtxExecutable final : public Executable {
     try {
       LaunchOptions options = options_;
       if (!is_users_) options.blocks = blocks;
-      const LaunchResult result = kernel_.launch(host, options);
-      std::fwrite(result.printed.data(), 1, result.printed.size(), stdout);
-    } catch (const Error& error) {  // a finding is a failure of this candidate, not a mistake of the user
+      show(kernel_.launch(host, options).printed);
+    } catch (const Finding& finding) {  // a failure of this candidate, not a mistake of the user
+      show(finding.printed());
+      return Failure{Status::launch_error, finding.what()};
+    } catch (const Error& error) {
       return Failure{Status::launch_error, error.what()};
     }
     return std::nullopt;
@@ -92,6 +95,8 @@ class PtxExecutable final : public Executable {
   const Resources& resources() const override { return resources_; }
 
  private:
+  static void show(const std::string& printed) { std::fwrite(printed.data(), 1, printed.size(), stdout); }
+
   Kernel kernel_;
   std::vector<std::size_t> zeroed_, restored_;
   bool is_users_;  // a user's kernel; it always runs with its whole grid

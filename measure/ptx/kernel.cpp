@@ -193,8 +193,10 @@ LaunchResult Kernel::launch(const HostArrays& arrays, const LaunchOptions& shape
   restore(arrays, before);
   Run again(*this, arrays, options, std::byte{0x3b});
   again.machine.run();
-  if (copy_of(arrays) != found) throw *run.machine.uninitialized();
-  return result;
+  if (copy_of(arrays) == found) return result;
+  Finding finding = *run.machine.uninitialized();
+  finding.set_printed(result.printed);
+  throw finding;
 }
 
 }  // namespace deplo::measure::ptx

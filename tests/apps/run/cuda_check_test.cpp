@@ -85,6 +85,28 @@ TEST_F(CudaCheck, BrokenCopies) {
   EXPECT_THAT(broken("tma", "__syncthreads();", ";"), HasSubstr("mbarrier"));
 }
 
+TEST_F(CudaCheck, ShowsWhatWasPrintedBeforeAFinding) {
+  const measure::TemporaryFolder temporary;
+  CudaCheckOptions options;
+  options.file = (temporary.path() / "prints.cu").string();
+  std::ofstream(options.file) << "__global__ void k(float* x, int n) {\n"
+                                 "  if (threadIdx.x == 0) printf(\"n is %d\\n\", n);\n"
+                                 "  __syncthreads();\n"
+                                 "  x[threadIdx.x + n] = 1;\n"
+                                 "}\n";
+  options.arguments = {"x=f32[128]", "n=1"};
+  const CudaCheckReport report = check_cuda(options);
+  EXPECT_THAT(report.finding, HasSubstr("out of bounds"));
+  EXPECT_EQ(report.printed, "n is 1\n");
+  EXPECT_THAT(print_table(report), ::testing::StartsWith("n is 1\n"));
+  EXPECT_THAT(print_json(report), HasSubstr("\"printed\": \"n is 1\\n\""));
+  options.arguments[1] = "n=0";
+  EXPECT_EQ(check_cuda(options).printed, "n is 0\n");
+  options.reference = "x = torch.randn(128); x + 2";
+  EXPECT_THAT(check_cuda(options).finding, HasSubstr("wrong: "));
+  EXPECT_EQ(check_cuda(options).printed, "n is 0\n");
+}
+
 TEST_F(CudaCheck, WrongArguments) {
   const auto refusal = [](const auto& change) {
     CudaCheckOptions options = options_of("reduce");
