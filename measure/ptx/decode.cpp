@@ -12,6 +12,7 @@
 #include "measure/ptx/floats.h"
 #include "measure/ptx/instructions/table.h"
 #include "measure/ptx/text/inline_calls.h"
+#include "measure/ptx/warp/place.h"
 
 namespace deplo::measure::ptx {
 
@@ -215,7 +216,7 @@ Binder::Binder(Program& program, Names& names, const Statement& statement, std::
 bool Binder::has(std::string_view word) const { return std::ranges::find(words_, word) != words_.end(); }
 
 void Binder::fail(const std::string& expected) const {
-  throw Error(fmt::format("PTX line {}: {}: expected {}", statement_.line, statement_.opcode, expected));
+  throw Error(fmt::format("{}: {}: expected {}", place_of(statement_), statement_.opcode, expected));
 }
 
 void Binder::expect_operands(std::size_t min, std::size_t max) const {
@@ -333,7 +334,7 @@ void bind(Program& program, Names& names, const Statement& statement, Instructio
     row = find_exact_row(words);
   }
   if (row == nullptr)
-    throw Error(fmt::format("PTX line {}: the PTX machine does not execute {}", statement.line, statement.opcode));
+    throw Error(fmt::format("{}: the PTX machine does not execute {}", place_of(statement), statement.opcode));
   Binder binder(program, names, statement, std::move(words), instruction);
   if (!statement.guard.empty()) {
     const Names::Place* const guard = names.find_register(statement.guard);

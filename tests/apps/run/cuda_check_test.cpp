@@ -107,6 +107,20 @@ TEST_F(CudaCheck, ShowsWhatWasPrintedBeforeAFinding) {
   EXPECT_EQ(check_cuda(options).printed, "n is 0\n");
 }
 
+TEST_F(CudaCheck, FindsFailedAssertions) {
+  const measure::TemporaryFolder temporary;
+  CudaCheckOptions options;
+  options.file = (temporary.path() / "asserts.cu").string();
+  std::ofstream(options.file) << "#include <assert.h>\n"
+                                 "__device__ __noinline__ void require(int n) { assert(n > 0); }\n"
+                                 "__global__ void k(float* x, int n) { require(n); x[threadIdx.x] = 1; }\n";
+  options.arguments = {"x=f32[128]", "n=1"};
+  EXPECT_EQ(check_cuda(options).finding, "");
+  options.arguments[1] = "n=0";
+  EXPECT_THAT(check_cuda(options).finding,
+              ::testing::AllOf(HasSubstr("assertion failed: n > 0, "), HasSubstr(":2, in void require(int); block 0")));
+}
+
 TEST_F(CudaCheck, WrongArguments) {
   const auto refusal = [](const auto& change) {
     CudaCheckOptions options = options_of("reduce");

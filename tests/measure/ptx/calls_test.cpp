@@ -77,6 +77,60 @@ TEST(PtxCalls, AFindingOfASecondLaunchHasTheText) {
   }
 }
 
+// The calling convention is that of NVRTC 13.0 for assert(n < 0).
+TEST(PtxCalls, AssertionsThatFail) {
+  const std::string variables =
+      text_variable("message", "n < 0") + text_variable("file", "kernel.cu") + text_variable("function", "void k(int)");
+  const std::string call = R"(
+  setp.ne.s32 %p1, %r0, 5;
+  @%p1 bra L1;
+  mov.u64 %rd10, message;
+  cvta.global.u64 %rd11, %rd10;
+  mov.u64 %rd12, file;
+  cvta.global.u64 %rd13, %rd12;
+  mov.u64 %rd14, function;
+  cvta.global.u64 %rd15, %rd14;
+  .loc 1 7 3
+  {
+  .param .b64 param0;
+  st.param.b64 [param0+0], %rd11;
+  .param .b64 param1;
+  st.param.b64 [param1+0], %rd13;
+  .param .b32 param2;
+  st.param.b32 [param2+0], 42;
+  .param .b64 param3;
+  st.param.b64 [param3+0], %rd15;
+  .param .b64 param4;
+  st.param.b64 [param4+0], 1;
+  call.uni __assertfail, (param0, param1, param2, param3, param4);
+  }
+L1:
+)";
+  const std::string text = found_in(by_hand(call, variables)).what();
+  EXPECT_THAT(text, HasSubstr("CUDA line 7: call.uni: assertion failed: n < 0, kernel.cu:42, in void k(int); block 0, "
+                              "warp 0, lane 5"));
+  EXPECT_THAT(text, Not(HasSubstr("\n")));
+}
+
+TEST(PtxCalls, RefusesOtherFunctions) {
+  const auto refusal = [](const std::string& call) {
+    try {
+      decode(parse(by_hand(call, ".param .b64 a; .param .b64 r;")), "k");
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  for (const char* call : {".loc 1 9 1\ncall.uni (r), malloc, (a);", ".loc 1 9 1\ncall.uni free, (a);"})
+    EXPECT_THAT(refusal(call),
+                HasSubstr("CUDA line 9: call.uni: expected no malloc, free, new or delete: the PTX machine does not "
+                          "support memory allocation in kernels"));
+  EXPECT_THAT(refusal("call.uni cudaLaunchDevice, (a);"),
+              HasSubstr("expected calls of printf, of assert and of functions that the file defines, found "
+                        "'cudaLaunchDevice'"));
+  EXPECT_THAT(refusal("call.uni vprintf, (a);"), HasSubstr("expected 2 arguments of vprintf, found 1"));
+}
+
 TEST(PtxCalls, AFindingKeepsTheLastLines) {
   Finding finding("");
   std::string text;

@@ -145,7 +145,8 @@ TEST(PtxText, RefusalsAreOneLine) {
   expect(by_hand("  add.s32 %r1, %r2, %rd1;"), "add.s32: expected an operand of 32 bits, found %rd1 of 64");
   expect(by_hand("  add.s32 %r1, %r2, %r99;"), "expected a register or a variable, found '%r99'");
   expect(by_hand("  bra nowhere;"), "bra: expected a label, found 'nowhere'");
-  expect(by_hand("  call.uni (%r1), f, (%r2);"), "expected calls of vprintf only, found 'f'");
+  expect(by_hand("  call.uni (%r1), f, (%r2);"),
+         "calls of printf, of assert and of functions that the file defines, found 'f'");
   expect(by_hand("  mov.u32 %r1, 1"), "expected ','");
   expect("", "expected .version");
   expect(with_function("", "call f, (a);"), "f: expected 0 arguments, found 1");
