@@ -143,6 +143,12 @@ class CudaReference {
   std::map<std::string, ir::Numbers, std::less<>> expected_;
 };
 
+/// Returns the number as `significant()` does, or "nan", "inf" or "-inf".
+std::string readable(double value) {
+  if (std::isfinite(value)) return significant(value);
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
 CudaCheckReport::Array describe(const ir::Buffer& buffer, const ir::Numbers& before, const ir::Numbers& after) {
   CudaCheckReport::Array array{.name = buffer.name, .type = std::string(ir::name(buffer.dtype)), .first = {}};
   array.elements = static_cast<std::int64_t>(after.size());
@@ -215,7 +221,7 @@ std::string print_table(const CudaCheckReport& report) {
                       report.entry, report.target, counted(report.runs, "run"), report.instructions);
   for (const auto& array : report.arrays) {
     std::string first;
-    for (const double x : array.first) first += fmt::format(" {}", significant(x));
+    for (const double x : array.first) first += " " + readable(x);
     text += fmt::format("  {}: {}: {} of {} changed; begins with{}\n", array.name, array.type, array.changed,
                         counted(array.elements, "element"), first);
   }

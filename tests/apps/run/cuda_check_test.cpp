@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "core/error.h"
 #include "core/file.h"
@@ -105,6 +106,13 @@ TEST_F(CudaCheck, ShowsWhatWasPrintedBeforeAFinding) {
   options.reference = "x = torch.randn(128); x + 2";
   EXPECT_THAT(check_cuda(options).finding, HasSubstr("wrong: "));
   EXPECT_EQ(check_cuda(options).printed, "n is 0\n");
+}
+
+TEST(CudaCheckReport, ShowsNumbersThatAreNotFinite) {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  CudaCheckReport report;
+  report.arrays.push_back({"x", "f32", 4, 4, {-std::numeric_limits<double>::quiet_NaN(), infinite, -infinite, 2}});
+  EXPECT_THAT(print_table(report), HasSubstr("4 of 4 elements changed; begins with nan inf -inf 2.00\n"));
 }
 
 TEST_F(CudaCheck, FindsFailedAssertions) {
