@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,6 +20,7 @@
 #include "ir/types/fill.h"
 #include "measure/check/expected_values.h"
 #include "measure/check/verdict.h"
+#include "measure/named_source.h"
 #include "measure/ptx/cuda_file.h"
 
 namespace deplo::apps {
@@ -163,7 +165,8 @@ CudaCheckReport::Array describe(const ir::Buffer& buffer, const ir::Numbers& bef
 }  // namespace
 
 CudaCheckReport check_cuda(const CudaCheckOptions& options) {
-  measure::ptx::CudaLaunch launch{.text = read_file(find_data(options.file)),
+  const std::filesystem::path file = find_data(options.file);
+  measure::ptx::CudaLaunch launch{.text = measure::with_file_name(read_text(file), file),
                                   .entry = options.entry,
                                   .architecture = options.target,
                                   .grid = dimensions(options.grid, "--grid"),

@@ -11,9 +11,8 @@
 #include "core/error.h"
 #include "core/text/characters.h"
 #include "core/text/text.h"
-#include "measure/cuda/compiler/headers.h"
+#include "measure/cuda/compiler/compile.h"
 #include "measure/cuda/compiler/nvrtc.h"
-#include "measure/opencl/opencl.h"
 #include "measure/ptx/text/parser.h"
 
 namespace deplo::measure::ptx {
@@ -143,12 +142,7 @@ std::string compile(const CudaLaunch& launch) {
   std::vector<std::string> options = {"--gpu-architecture=compute_" + launch.architecture.substr(3), "--std=c++17",
                                       "-default-device", "--generate-line-info"};
   const cuda::Nvrtc::Output output = nvrtc.compile(launch.text, options);
-  if (output.ptx.empty()) {
-    const std::size_t error = output.log.find("error");
-    const std::size_t line = error == std::string::npos ? 0 : output.log.rfind('\n', error) + 1;
-    const auto advice = cuda::advice_on_header(output.log);
-    throw Error("NVRTC: " + first_lines(output.log.substr(line)) + (advice ? "; " + *advice : ""));
-  }
+  if (output.ptx.empty()) throw Error("NVRTC: " + cuda::first_errors(output.log));
   return output.ptx;
 }
 

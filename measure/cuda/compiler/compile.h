@@ -23,6 +23,9 @@ struct CompileOptions {
   bool lines = false;                           // for PTX: say which source line each instruction comes from (.loc)
 };
 
+/// Returns the first errors in a log of NVRTC as one line, and how to get a header that is missing.
+std::string first_errors(const std::string& log);
+
 struct Cubin {
   std::string code;      // an ELF file
   Resources resources;   // without the occupancy, which depends on the target (see with_occupancy())

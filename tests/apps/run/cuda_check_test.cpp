@@ -108,6 +108,29 @@ TEST_F(CudaCheck, ShowsWhatWasPrintedBeforeAFinding) {
   EXPECT_EQ(check_cuda(options).printed, "n is 0\n");
 }
 
+// The message names the user's file. A byte order mark is no part of the text.
+TEST_F(CudaCheck, NamesTheFileThatDoesNotCompile) {
+  const measure::TemporaryFolder temporary;
+  CudaCheckOptions options;
+  options.file = (temporary.path() / "wrong \"1\".cu").string();
+  options.arguments = {"x=f32[128]"};
+  const auto refusal = [&](const std::string& text) {
+    std::ofstream(options.file) << text;
+    try {
+      EXPECT_EQ(check_cuda(options).finding, "");
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string mark = "\xef\xbb\xbf", kernel = "__global__ void k(float* x) { x[threadIdx.x] = 1";
+  for (const std::string& text : {kernel + " }\n", mark + kernel + " }\n"}) {
+    EXPECT_THAT(refusal(text), ::testing::StartsWith("NVRTC: wrong \"1\".cu(1): error: expected a \";\""));
+    EXPECT_THAT(refusal(text), Not(HasSubstr("kernel.cu")));
+  }
+  EXPECT_EQ(refusal(mark + kernel + "; }\n"), "");
+}
+
 TEST(CudaCheckReport, ShowsNumbersThatAreNotFinite) {
   constexpr double infinite = std::numeric_limits<double>::infinity();
   CudaCheckReport report;
@@ -125,8 +148,8 @@ TEST_F(CudaCheck, FindsFailedAssertions) {
   options.arguments = {"x=f32[128]", "n=1"};
   EXPECT_EQ(check_cuda(options).finding, "");
   options.arguments[1] = "n=0";
-  EXPECT_THAT(check_cuda(options).finding,
-              ::testing::AllOf(HasSubstr("assertion failed: n > 0, "), HasSubstr(":2, in void require(int); block 0")));
+  EXPECT_THAT(check_cuda(options).finding, ::testing::AllOf(HasSubstr("assertion failed: n > 0, "),
+                                                            HasSubstr("asserts.cu:2, in void require(int); block 0")));
 }
 
 TEST_F(CudaCheck, WrongArguments) {

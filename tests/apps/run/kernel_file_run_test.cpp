@@ -359,6 +359,14 @@ TEST_F(KernelFileCheck, PrintedTextIsNoPartOfTheDocument) {
   EXPECT_EQ(json("run", {"--device", "ptx:sm_90a"})["printed"], "hello 1\n");
 }
 
+TEST_F(KernelFileCheck, NamesTheFileThatDoesNotCompile) {
+  write("twice.cu", "\xef\xbb\xbf" + std::string(cuda));
+  EXPECT_EQ(deplo("check", {"--runs", "1"}).code, 0) << "a byte order mark is no part of the text";
+  change("twice.cu", "f * x[i] + 1;", "f * x[i] + 1");
+  const Ran ran = deplo("check", {"--runs", "1"});
+  EXPECT_THAT(ran.err + ran.out, AllOf(HasSubstr("twice.cu(6): error: expected a \";\""), Not(HasSubstr("kernel.cu"))));
+}
+
 TEST_F(KernelFileCheck, ShowsWhatWasPrintedBeforeAFinding) {
   change("twice.cu", "y[i] = f",
          "if (threadIdx.x == 0) printf(\"hello %d\\n\", WORK_);\n    __syncthreads();\n    y[i + 100000] = f");
