@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <optional>
 #include <set>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "core/text/text.h"
 #include "measure/cuda/compiler/compile.h"
 #include "measure/cuda/compiler/nvrtc.h"
+#include "measure/cuda/cuda.h"
 #include "measure/ptx/text/parser.h"
 
 namespace deplo::measure::ptx {
@@ -134,38 +136,61 @@ class ArgumentReader {
   std::string text_;
 };
 
-std::string compile(const CudaLaunch& launch) {
+struct CompiledFile {
+  std::string ptx, entry;
+};
+
+CompiledFile compile(const CudaLaunch& launch) {
   const cuda::Nvrtc& nvrtc = cuda::Nvrtc::get();
   if (!nvrtc.supports(launch.architecture))
     throw Error(fmt::format("expected an architecture that NVRTC {} knows ({}), found '{}'", nvrtc.version(),
                             join(nvrtc.architectures(), ", "), launch.architecture));
   std::vector<std::string> options = {"--gpu-architecture=compute_" + launch.architecture.substr(3), "--std=c++17",
                                       "-default-device", "--generate-line-info"};
-  const cuda::Nvrtc::Output output = nvrtc.compile(launch.text, options);
+  // NVRTC makes the instance of a template, and says its mangled name.
+  const std::string instance = launch.entry.find('<') == std::string::npos ? "" : launch.entry;
+  cuda::Nvrtc::Output output = nvrtc.compile(launch.text, options, std::numeric_limits<double>::infinity(), instance);
   if (output.ptx.empty()) throw Error("NVRTC: " + cuda::first_errors(output.log));
-  return output.ptx;
+  return {std::move(output.ptx), output.lowered.empty() ? launch.entry : output.lowered};
 }
 
 std::int64_t product(const std::array<std::int64_t, 3>& extents) { return extents[0] * extents[1] * extents[2]; }
 
-Kernel build(const CudaLaunch& launch, std::int64_t threads) {
-  constexpr std::int64_t max_threads = 1024;
+// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+void check_shape(const CudaLaunch& launch) {
+  constexpr std::int64_t max_threads = 1024, max_threads_z = 64, max_blocks = 65535;
+  const std::int64_t threads = product(launch.block);
   if (threads > max_threads)
     throw Error(fmt::format("expected at most {} threads per block, found {}", max_threads, threads));
-  ir::KernelSource source{.entry = launch.entry,
+  if (launch.block[2] > max_threads_z)
+    throw Error(fmt::format("expected at most {} threads in z, found {}", max_threads_z, launch.block[2]));
+  for (const std::size_t axis : {1, 2})
+    if (launch.grid[axis] > max_blocks)
+      throw Error(fmt::format("expected at most {} blocks in y and in z, found {}", max_blocks, launch.grid[axis]));
+  constexpr std::int64_t always_allowed = 49152;
+  if (launch.dynamic_shared_bytes <= always_allowed) return;
+  const std::int64_t max_bytes = architecture_target(launch.architecture).shared_bytes;
+  if (launch.dynamic_shared_bytes > max_bytes)
+    throw Error(fmt::format("expected at most {} bytes of shared memory per block on {}, found {}", max_bytes,
+                            launch.architecture, launch.dynamic_shared_bytes));
+}
+
+Kernel build(const CudaLaunch& launch, std::int64_t threads) {
+  check_shape(launch);
+  const CompiledFile compiled = compile(launch);
+  ir::KernelSource source{.entry = compiled.entry,
                           .text = {},
                           .blocks = product(launch.grid),
                           .threads = threads,
                           .shared_bytes = launch.dynamic_shared_bytes,
                           .dynamic_shared = true,
                           .tensor_maps = launch.arguments.maps};
-  const std::string ptx = compile(launch);
-  const Program program = decode(parse(ptx), launch.entry);
+  const Program program = decode(parse(compiled.ptx), compiled.entry);
   source.cluster = program.cluster;
   if (launch.grid[0] % source.cluster != 0)
     throw Error(fmt::format("expected a grid that is a multiple of the cluster of {} blocks, found {}", source.cluster,
                             launch.grid[0]));
-  return Kernel(ptx, source, launch.arguments.arrays, bind_arguments(launch.arguments, program));
+  return Kernel(compiled.ptx, source, launch.arguments.arrays, bind_arguments(launch.arguments, program));
 }
 
 }  // namespace

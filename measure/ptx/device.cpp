@@ -137,13 +137,16 @@ class PtxDevice final : public Device {
       if (auto failure = unlaunchable(candidate, info_.max_threads)) return *failure;
       options.more = candidate.launch->options;
     }
-    const auto text = cuda::compile_ptx(candidate.source, name_.architecture, options);
-    if (!text.ok()) return text.failure();
+    const auto ptx = cuda::compile_ptx_entry(candidate.source, name_.architecture, options);
+    if (!ptx.ok()) return ptx.failure();
+    const std::string& text = ptx.value().text;
+    ir::KernelSource source = candidate.source;
+    source.entry = ptx.value().entry;
     const std::vector<ir::Buffer>& buffers = candidate.kernel.buffers;
     try {
-      Kernel kernel = candidate.launch ? Kernel(text.value(), candidate.source, buffers, parameters_of(candidate),
-                                                candidate.launch->symbols)
-                                       : Kernel(text.value(), candidate.source, buffers);
+      Kernel kernel = candidate.launch
+                          ? Kernel(text, source, buffers, parameters_of(candidate), candidate.launch->symbols)
+                          : Kernel(text, source, buffers);
       return std::unique_ptr<Executable>(std::make_unique<PtxExecutable>(std::move(kernel), candidate, name_));
     } catch (const Error& error) {  // an instruction that the machine does not execute
       return Failure{Status::build_error, error.what()};

@@ -142,6 +142,12 @@ Result<Cubin> compile_cubin(const ir::KernelSource& source, std::string_view tar
 
 Result<std::string> compile_ptx(const ir::KernelSource& source, std::string_view target,
                                 const CompileOptions& options) {
+  auto ptx = compile_ptx_entry(source, target, options);
+  if (!ptx.ok()) return ptx.failure();
+  return std::move(ptx.value().text);
+}
+
+Result<Ptx> compile_ptx_entry(const ir::KernelSource& source, std::string_view target, const CompileOptions& options) {
   const Nvrtc& nvrtc = nvrtc_of(options);
   const std::string architecture = variant_of(nvrtc, target, source);
   if (auto failure = unsupported(nvrtc, architecture)) return *failure;
@@ -151,7 +157,7 @@ Result<std::string> compile_ptx(const ir::KernelSource& source, std::string_view
   const std::string name = is_mangled(source.entry) ? source.entry : "";
   Nvrtc::Output output = nvrtc.compile(source.text, words, options.seconds, name);
   if (output.ptx.empty()) return failure_of(output, options.seconds);
-  return std::move(output.ptx);
+  return Ptx{std::move(output.ptx), output.lowered.empty() ? source.entry : output.lowered};
 }
 
 Result<Resources> with_occupancy(Resources resources, const ir::KernelSource& source, const Target& target) {

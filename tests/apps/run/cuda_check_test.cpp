@@ -175,6 +175,38 @@ TEST_F(CudaCheck, WrongArguments) {
   EXPECT_THAT(refusal([](auto& o) { o.file = "nowhere.cu"; }), HasSubstr("nowhere.cu"));
 }
 
+TEST_F(CudaCheck, TakesTheEntryThatIsMeant) {
+  const measure::TemporaryFolder temporary;
+  CudaCheckOptions options;
+  options.file = (temporary.path() / "several.cu").string();
+  std::ofstream(options.file) << "__global__ void one(float* x) { x[threadIdx.x] = 1; }\n"
+                                 "__global__ void one(int* x) { x[threadIdx.x] = 1; }\n"
+                                 "template <int N> __global__ void n(float* x) { x[threadIdx.x] = N; }\n"
+                                 "template __global__ void n<3>(float*);\n";
+  options.arguments = {"x=f32[128]"};
+  const auto refusal = [&] {
+    try {
+      check_cuda(options);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(refusal(), HasSubstr("expected the name of an entry, found _Z"));
+  options.entry = "one";
+  EXPECT_THAT(refusal(), HasSubstr("expected the name of one of the entries 'one' in the PTX: "));
+  options.entry = "n<2>";
+  EXPECT_EQ(check_cuda(options).arrays[0].first[0], 2);
+  options.entry = "n<3>";
+  EXPECT_EQ(check_cuda(options).arrays[0].first[0], 3);
+  options.entry = "n<3>", options.shared_bytes = 200000, options.target = "sm_80";
+  EXPECT_THAT(refusal(), HasSubstr("bytes of shared memory per block on sm_80, found 200000"));
+  options.shared_bytes = 0, options.grid = "1,65536";
+  EXPECT_EQ(refusal(), "expected at most 65535 blocks in y and in z, found 65536");
+  options.grid = "1", options.threads = "1,1,128";
+  EXPECT_EQ(refusal(), "expected at most 64 threads in z, found 128");
+}
+
 // An error that does not depend on the order of the threads: the comparison with an expression's values finds it.
 TEST_F(CudaCheck, ComparesWithAReference) {
   CudaCheckOptions options = options_of("matmul");

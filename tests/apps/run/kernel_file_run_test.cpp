@@ -359,6 +359,14 @@ TEST_F(KernelFileCheck, PrintedTextIsNoPartOfTheDocument) {
   EXPECT_EQ(json("run", {"--device", "ptx:sm_90a"})["printed"], "hello 1\n");
 }
 
+// The file makes another instance itself.
+TEST_F(KernelFileCheck, TakesTheInstanceOfTheConfiguration) {
+  write("twice.cu",
+        std::string(cuda) + "template __global__ void twice<4>(const float, const float*, float*, float*);\n");
+  const Ran ran = deplo("check", {"--all", "--runs", "1"});
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+}
+
 TEST_F(KernelFileCheck, NamesTheFileThatDoesNotCompile) {
   write("twice.cu", "\xef\xbb\xbf" + std::string(cuda));
   EXPECT_EQ(deplo("check", {"--runs", "1"}).code, 0) << "a byte order mark is no part of the text";

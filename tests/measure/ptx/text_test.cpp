@@ -164,6 +164,19 @@ TEST(PtxText, RefusalsAreOneLine) {
   EXPECT_EQ(refusal(by_hand(""), "other"), "expected the entry 'other' in the PTX, found k");
 }
 
+// A name that stands for several entries is refused, as is no name.
+TEST(PtxText, TheEntryIsUnambiguous) {
+  const std::string two =
+      ".version 9.0 .target sm_80 .address_size 64 .entry _Z1kPi() { ret; } .entry _Z1kPf() { ret; }";
+  const std::string templates = two + " .entry _Z1tIdEvPT_() { ret; } .entry _Z1tIfEvPT_() { ret; } .entry _Z1uv() {}";
+  EXPECT_EQ(refusal(two, ""), "expected the name of an entry, found _Z1kPi, _Z1kPf in the PTX");
+  EXPECT_EQ(refusal(templates, "k"), "expected the name of one of the entries 'k' in the PTX: _Z1kPi, _Z1kPf");
+  EXPECT_EQ(refusal(templates, "t<float>"),
+            "expected the name of one of the entries 't<float>' in the PTX: _Z1tIdEvPT_, _Z1tIfEvPT_");
+  EXPECT_EQ(decode(parse(templates), "_Z1kPf").entry, "_Z1kPf");
+  EXPECT_EQ(decode(parse(templates), "u").entry, "_Z1uv");
+}
+
 // A damaged text either runs or gives an error with a message.
 TEST(PtxText, DamagedTextsAreRefused) {
   const std::string text = by_hand(R"(
