@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <string_view>
 
 #include "core/error.h"
 
@@ -58,6 +59,12 @@ std::string read_file(const fs::path& file) {
   if (!stream.eof() || stream.bad())
     throw Error(file.string() + ": expected a readable file: " + (errno ? std::strerror(errno) : "reading failed"));
   return bytes;
+}
+
+std::string read_text(const fs::path& file) {
+  constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+  std::string text = read_file(file);
+  return text.starts_with(byte_order_mark) ? text.substr(byte_order_mark.size()) : text;
 }
 
 const fs::path& data_folder() {

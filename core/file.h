@@ -9,6 +9,8 @@ namespace deplo {
 
 /// Returns the bytes of a file. Throws an Error of one line if the file cannot be read or is larger than 64 MiB.
 std::string read_file(const std::filesystem::path& file);
+/// The same without the UTF-8 byte order mark that some editors write at the beginning of a text.
+std::string read_text(const std::filesystem::path& file);
 
 /// The folder of `configs` and `experiments`: share/deplo in the prefix where this code is installed (as a program, or
 /// as libdeplo.so of another program), else the source folder from which it was built.

@@ -132,10 +132,12 @@ void add_check(Command command, int& exit_code) {
   add_inputs(command, flags->inputs);
   add_tolerance(command, flags->file.tolerance);
   command.excludes("--tolerance", {"--tile"});
-  command.flag("--poison", options.poison, "Fill unspecified elements with NaN instead of 0, to reveal their use.");
-  command.option("--outputs", options.outputs, "FOLDER|FILE",
-                 "Write the arrays that the program changed to this folder, as NumPy files NAME.npy, or to the archive "
-                 "FILE.npz.");
+  command.flag("--poison", options.poison,
+               "With --tile: fill unspecified elements with NaN instead of 0, to reveal their use.");
+  command.option(
+      "--outputs", options.outputs, "FOLDER|FILE",
+      "With --tile: write the arrays that the program changed to this folder, as NumPy files NAME.npy, or to "
+      "the archive FILE.npz.");
   command.flag("--json", flags->json, "Print one JSON document instead of the table.");
   command.excludes("--cuda", {"--inputs", "--poison", "--outputs"});
   command.excludes("--space", {"--poison", "--outputs"});

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,6 +20,7 @@
 #include "ir/types/fill.h"
 #include "measure/check/expected_values.h"
 #include "measure/check/verdict.h"
+#include "measure/named_source.h"
 #include "measure/ptx/cuda_file.h"
 
 namespace deplo::apps {
@@ -143,6 +145,12 @@ class CudaReference {
   std::map<std::string, ir::Numbers, std::less<>> expected_;
 };
 
+/// Returns the number as `significant()` does, or "nan", "inf" or "-inf".
+std::string readable(double value) {
+  if (std::isfinite(value)) return significant(value);
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
 CudaCheckReport::Array describe(const ir::Buffer& buffer, const ir::Numbers& before, const ir::Numbers& after) {
   CudaCheckReport::Array array{.name = buffer.name, .type = std::string(ir::name(buffer.dtype)), .first = {}};
   array.elements = static_cast<std::int64_t>(after.size());
@@ -157,7 +165,8 @@ CudaCheckReport::Array describe(const ir::Buffer& buffer, const ir::Numbers& bef
 }  // namespace
 
 CudaCheckReport check_cuda(const CudaCheckOptions& options) {
-  measure::ptx::CudaLaunch launch{.text = read_file(find_data(options.file)),
+  const std::filesystem::path file = find_data(options.file);
+  measure::ptx::CudaLaunch launch{.text = measure::with_file_name(read_text(file), file),
                                   .entry = options.entry,
                                   .architecture = options.target,
                                   .grid = dimensions(options.grid, "--grid"),
@@ -187,13 +196,13 @@ CudaCheckReport check_cuda(const CudaCheckOptions& options) {
     try {
       const auto result = kernel.launch(arrays, report.seed);
       report.instructions += result.instructions;
-      if (run == 0) report.printed = result.printed;
+      for (std::size_t i = 0; i < buffers.size(); ++i) after.push_back(arrays.read(i));
+      if (reference) report.finding = reference->fault(after);
+      if (run == 0 || !report.finding.empty()) report.printed = result.printed;
     } catch (const measure::ptx::Finding& finding) {
       report.finding = finding.what();
-      return report;
+      report.printed = finding.printed();
     }
-    for (std::size_t i = 0; i < buffers.size(); ++i) after.push_back(arrays.read(i));
-    if (reference) report.finding = reference->fault(after);
     if (!report.finding.empty()) return report;
     if (run == 0)
       for (std::size_t i = 0; i < buffers.size(); ++i)
@@ -215,7 +224,7 @@ std::string print_table(const CudaCheckReport& report) {
                       report.entry, report.target, counted(report.runs, "run"), report.instructions);
   for (const auto& array : report.arrays) {
     std::string first;
-    for (const double x : array.first) first += fmt::format(" {}", significant(x));
+    for (const double x : array.first) first += " " + readable(x);
     text += fmt::format("  {}: {}: {} of {} changed; begins with{}\n", array.name, array.type, array.changed,
                         counted(array.elements, "element"), first);
   }

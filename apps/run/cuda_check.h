@@ -25,7 +25,8 @@ struct CudaCheckReport {
     std::int64_t elements = 0, changed = 0;
     std::vector<double> first;  // the first few elements
   };
-  std::string file, entry, target, printed;
+  std::string file, entry, target;
+  std::string printed;     // text that the kernel printed in the run that found something, else in the first run
   std::string finding;     // what the machine found, or which value is wrong; "": nothing is wrong
   std::uint64_t seed = 0;  // of the run that found it
   std::int64_t runs = 0, instructions = 0;

@@ -114,19 +114,25 @@ FileCheckReport check_file(const FileCheckOptions& options, Progress& progress) 
       const std::string printed =
           measure::worker::printed_by([&] { one.finding = finding_of(problem, code.value(), one.built); });
       if (run == 0 && i == 0) report.printed = printed;
-      if (!one.finding.empty()) one.seed = seed;
+      if (!one.finding.empty()) one.seed = seed, one.printed = printed;
     }
   }
   return report;
 }
 
 std::string print_table(const FileCheckReport& report) {
-  std::string text = report.printed;
-  if (!text.empty() && !text.ends_with('\n')) text += '\n';
+  std::string text;
+  const auto add_printed = [&](const std::string& printed) {
+    text += printed;
+    if (!printed.empty() && !printed.ends_with('\n')) text += '\n';
+  };
+  // The first configuration's text is shown once, with its finding if it has one.
+  if (!report.configurations.empty() && report.configurations.front().finding.empty()) add_printed(report.printed);
   std::int64_t wrong = 0, unbuilt = 0;
   for (const FileCheckReport::Configuration& one : report.configurations) {
     if (one.finding.empty()) continue;
     ++(one.built ? wrong : unbuilt);
+    add_printed(one.printed);
     text += fmt::format("{}\n  {}, seed {}: {}\n", one.trail, one.launch, one.seed, one.finding);
   }
   const std::int64_t count = std::ssize(report.configurations);
@@ -157,7 +163,8 @@ std::string print_json(const FileCheckReport& report) {
                                                                              {"launch", one.launch},
                                                                              {"finding", one.finding},
                                                                              {"built", one.built},
-                                                                             {"seed", one.seed}});
+                                                                             {"seed", one.seed},
+                                                                             {"printed", one.printed}});
                                                       })}})
              .print_lines(2) +
          "\n";

@@ -27,9 +27,10 @@ struct FileCheckOptions {
 struct FileCheckReport {
   struct Configuration {
     std::string trail, launch;
-    std::string finding;     // "": nothing is wrong
-    bool built = true;       // false: the finding is that the configuration could not be built
-    std::uint64_t seed = 0;  // of the interleaving that found it
+    std::string finding;       // "": nothing is wrong
+    bool built = true;         // false: the finding is that the configuration could not be built
+    std::uint64_t seed = 0;    // of the interleaving that found it
+    std::string printed = {};  // text that the kernel printed in this interleaving, up to the finding
   };
   std::string kernel, device;
   std::string printed;     // text that the first configuration printed in the first interleaving

@@ -19,6 +19,7 @@
 #include "engine/loop/kernel.h"
 #include "measure/check/expected_values.h"
 #include "measure/check/npy.h"
+#include "measure/named_source.h"
 
 namespace deplo::engine::foreign {
 namespace {
@@ -300,7 +301,7 @@ struct KernelFile::Reader {
     to.name_ = to.entry_;
     if (const auto general = config.find("General")) to.name_ = general->text_or("BenchmarkName", to.name_);
     to.file_ = of.kernel.empty() ? files.path(specification.at("KernelFile").text()) : of.kernel;
-    to.source_ = read_file(to.file_);
+    to.source_ = read_text(to.file_);
     read_language(specification);
     to.sizes_.problem = read_problem(specification.find("ProblemSize"));
     read_space();
@@ -877,9 +878,8 @@ measure::KernelCode KernelFile::code(const std::vector<Scalar>& configuration) c
                             launch.options.empty() ? "" : "; options: " + launch.options);
   for (std::size_t i = 0; i < configuration.size(); ++i)
     source.text += fmt::format("#define {} {}\n", space_->parameters()[i].name, spelled(configuration[i]));
-  source.text +=
-      fmt::format("#line 1 \"{}\"\n{}", fs::path(file_).filename().string(),
-                  language_ == Dialect::cuda && entry_ == signature_.name ? with_plain_name(source_, entry_) : source_);
+  const bool is_plain = language_ == Dialect::cuda && entry_ == signature_.name;
+  source.text += measure::with_file_name(is_plain ? with_plain_name(source_, entry_) : source_, file_);
   return {signature_, std::move(source), std::move(launch)};
 }
 

@@ -3,27 +3,37 @@
 #include <array>
 #include <cstdint>
 #include <string>
-#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "ir/program.h"
 #include "measure/host_arrays.h"
 #include "measure/ptx/kernel.h"
+#include "measure/ptx/number.h"
 
 namespace deplo::measure::ptx {
 
-/// The arguments of a kernel: arrays, numbers, and tensor maps of arrays.
+/// An argument of a kernel: an array or a tensor map by its number, or a number.
+struct Argument {
+  std::string text;  // as the user wrote it, for messages
+  std::variant<Parameter, Number> value;
+};
+
 struct Arguments {
   std::vector<ir::Buffer> arrays;
   std::vector<ir::KernelSource::TensorMap> maps;
-  std::vector<Parameter> parameters;  // one per argument, in order
+  std::vector<Argument> values;  // in the order of the kernel's parameters
 };
 
-/// Parses arguments such as these. "x=f32[64,32]" is an array, "n=64" an integer and "scale=0.5" a float. "m=map(x,
-/// 8x64, 128)" is a tensor map of the earlier array x: its box, with as many extents as the array has dimensions, and
-/// its swizzle in bytes, which may be omitted. "m=map(f32[64,64], 8x64)" is a tensor map of an array that is not itself
-/// an argument. Throws Error that says what was expected.
+/// Parses arguments such as these. "x=f32[64,32]" is an array, "n=64" and "scale=0.5" are numbers. "m=map(x, 8x64,
+/// 128)" is a tensor map of the earlier array x: its box, with as many extents as the array has dimensions, and its
+/// swizzle in bytes, which may be omitted. "m=map(f32[64,64], 8x64)" is a tensor map of an array that is not itself an
+/// argument. Throws Error that says what was expected.
 Arguments parse_arguments(const std::vector<std::string>& texts);
+
+/// Returns the arguments as values of the kernel's parameters: a number gets the type of its parameter. Throws Error
+/// that names the argument if the parameter cannot have the value.
+std::vector<Parameter> bind_arguments(const Arguments&, const Program& kernel);
 
 struct CudaLaunch {
   std::string text, entry, architecture;  // `entry` as for decode()

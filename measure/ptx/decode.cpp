@@ -12,6 +12,7 @@
 #include "measure/ptx/floats.h"
 #include "measure/ptx/instructions/table.h"
 #include "measure/ptx/text/inline_calls.h"
+#include "measure/ptx/warp/place.h"
 
 namespace deplo::measure::ptx {
 
@@ -215,7 +216,7 @@ Binder::Binder(Program& program, Names& names, const Statement& statement, std::
 bool Binder::has(std::string_view word) const { return std::ranges::find(words_, word) != words_.end(); }
 
 void Binder::fail(const std::string& expected) const {
-  throw Error(fmt::format("PTX line {}: {}: expected {}", statement_.line, statement_.opcode, expected));
+  throw Error(fmt::format("{}: {}: expected {}", place_of(statement_), statement_.opcode, expected));
 }
 
 void Binder::expect_operands(std::size_t min, std::size_t max) const {
@@ -333,7 +334,7 @@ void bind(Program& program, Names& names, const Statement& statement, Instructio
     row = find_exact_row(words);
   }
   if (row == nullptr)
-    throw Error(fmt::format("PTX line {}: the PTX machine does not execute {}", statement.line, statement.opcode));
+    throw Error(fmt::format("{}: the PTX machine does not execute {}", place_of(statement), statement.opcode));
   Binder binder(program, names, statement, std::move(words), instruction);
   if (!statement.guard.empty()) {
     const Names::Place* const guard = names.find_register(statement.guard);
@@ -347,7 +348,7 @@ void bind(Program& program, Names& names, const Statement& statement, Instructio
 
 /// Returns how the mangled name of an entry starts. Itanium C++ ABI, "External Names": "k" becomes "_Z", the length of
 /// the name and the name; "space::k" becomes "_ZN", each part in this form, and "E" at the end. The parameters follow.
-/// In an instance of a template, "I" and the arguments follow the name. The text of a kernel has one instance only.
+/// In an instance of a template, "I" and the arguments follow the name.
 std::string mangled_start(const std::string& entry) {
   std::string_view plain = std::string_view(entry).substr(0, entry.find('<'));
   const bool is_template = plain.size() < entry.size(), is_nested = plain.find("::") != std::string_view::npos;
@@ -366,12 +367,19 @@ std::string mangled_start(const std::string& entry) {
 const Function& find_entry(const Module& module, const std::string& entry) {
   if (entry.empty() && module.functions.size() == 1) return module.functions[0];
   const std::string mangled = mangled_start(entry);
-  std::vector<std::string> names;
+  std::vector<const Function*> meant;
+  std::vector<std::string> all, several;
   for (const Function& f : module.functions) {
-    if (f.name == entry || f.name.starts_with(mangled)) return f;
-    names.push_back(f.name);
+    if (f.name == entry) return f;
+    all.push_back(f.name);
+    if (entry.empty() || !f.name.starts_with(mangled)) continue;
+    meant.push_back(&f);
+    several.push_back(f.name);
   }
-  const std::string found = names.empty() ? "no entry" : join(names, ", ");
+  if (meant.size() == 1) return *meant[0];
+  if (!meant.empty())
+    throw Error(fmt::format("expected the name of one of the entries '{}' in the PTX: {}", entry, join(several, ", ")));
+  const std::string found = all.empty() ? "no entry" : join(all, ", ");
   throw Error(entry.empty() ? fmt::format("expected the name of an entry, found {} in the PTX", found)
                             : fmt::format("expected the entry '{}' in the PTX, found {}", entry, found));
 }

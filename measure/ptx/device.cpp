@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -29,9 +30,9 @@ std::vector<Parameter> parameters_of(const KernelCode& code) {
   auto scalar = code.launch->scalars.begin();
   for (auto array = arrays.begin(); array != arrays.end() || scalar != code.launch->scalars.end();) {
     if (scalar != code.launch->scalars.end() && scalar->position == parameters.size())
-      parameters.push_back({Parameter::Kind::bytes, 0, 0, 0, (scalar++)->bytes});
+      parameters.push_back({Parameter::Kind::bytes, 0, (scalar++)->bytes});
     else
-      parameters.push_back({Parameter::Kind::array, *array++, 0, 0});
+      parameters.push_back({Parameter::Kind::array, *array++});
   }
   return parameters;
 }
@@ -81,9 +82,11 @@ class PtxExecutable final : public Executable {
     try {
       LaunchOptions options = options_;
       if (!is_users_) options.blocks = blocks;
-      const LaunchResult result = kernel_.launch(host, options);
-      std::fwrite(result.printed.data(), 1, result.printed.size(), stdout);
-    } catch (const Error& error) {  // a finding is a failure of this candidate, not a mistake of the user
+      show(kernel_.launch(host, options).printed);
+    } catch (const Finding& finding) {  // a failure of this candidate, not a mistake of the user
+      show(finding.printed());
+      return Failure{Status::launch_error, finding.what()};
+    } catch (const Error& error) {
       return Failure{Status::launch_error, error.what()};
     }
     return std::nullopt;
@@ -92,6 +95,8 @@ class PtxExecutable final : public Executable {
   const Resources& resources() const override { return resources_; }
 
  private:
+  static void show(const std::string& printed) { std::fwrite(printed.data(), 1, printed.size(), stdout); }
+
   Kernel kernel_;
   std::vector<std::size_t> zeroed_, restored_;
   bool is_users_;  // a user's kernel; it always runs with its whole grid
@@ -132,13 +137,16 @@ class PtxDevice final : public Device {
       if (auto failure = unlaunchable(candidate, info_.max_threads)) return *failure;
       options.more = candidate.launch->options;
     }
-    const auto text = cuda::compile_ptx(candidate.source, name_.architecture, options);
-    if (!text.ok()) return text.failure();
+    const auto ptx = cuda::compile_ptx_entry(candidate.source, name_.architecture, options);
+    if (!ptx.ok()) return ptx.failure();
+    const std::string& text = ptx.value().text;
+    ir::KernelSource source = candidate.source;
+    source.entry = ptx.value().entry;
     const std::vector<ir::Buffer>& buffers = candidate.kernel.buffers;
     try {
-      Kernel kernel = candidate.launch ? Kernel(text.value(), candidate.source, buffers, parameters_of(candidate),
-                                                candidate.launch->symbols)
-                                       : Kernel(text.value(), candidate.source, buffers);
+      Kernel kernel = candidate.launch
+                          ? Kernel(text, source, buffers, parameters_of(candidate), candidate.launch->symbols)
+                          : Kernel(text, source, buffers);
       return std::unique_ptr<Executable>(std::make_unique<PtxExecutable>(std::move(kernel), candidate, name_));
     } catch (const Error& error) {  // an instruction that the machine does not execute
       return Failure{Status::build_error, error.what()};

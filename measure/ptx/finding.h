@@ -1,5 +1,6 @@
 // A fault that the machine finds in a kernel.
 #pragma once
+#include <cstddef>
 #include <string>
 
 #include "core/error.h"
@@ -18,10 +19,19 @@ class Finding : public Error {
     finding.has_place_ = true;
     return finding;
   }
+  /// What the kernel printed before: the last 64 KiB, because a loop without an end may print much.
+  const std::string& printed() const { return printed_; }
+  void set_printed(const std::string& text) {
+    constexpr std::size_t max_bytes = 1 << 16;
+    std::size_t from = text.size() <= max_bytes ? 0 : text.size() - max_bytes;
+    if (const std::size_t line = text.find('\n', from); from > 0 && line != std::string::npos) from = line + 1;
+    printed_ = (from > 0 ? "…\n" : "") + text.substr(from);
+  }
 
  private:
   int lane_;
   bool has_place_ = false;
+  std::string printed_;
 };
 
 }  // namespace deplo::measure::ptx

@@ -42,17 +42,13 @@ void restore(const HostArrays& arrays, const std::vector<std::vector<std::byte>>
 
 namespace {
 
-/// Bytes of the argument for a parameter that has `size` bytes.
-std::uint64_t expected_bytes(const Parameter& parameter, std::uint64_t size) {
+/// Bytes that the kernel's parameter must have.
+std::uint64_t expected_bytes(const Parameter& parameter) {
   switch (parameter.kind) {
     case Parameter::Kind::array:
       return address_bytes;
     case Parameter::Kind::map:
       return map_bytes;
-    case Parameter::Kind::integer:
-      return std::min<std::uint64_t>(size, sizeof(std::int64_t));
-    case Parameter::Kind::real:
-      return size == sizeof(float) ? sizeof(float) : sizeof(double);
     case Parameter::Kind::bytes:
       return parameter.bytes.size();
   }
@@ -61,8 +57,8 @@ std::uint64_t expected_bytes(const Parameter& parameter, std::uint64_t size) {
 
 std::vector<Parameter> parameters_of(const ir::KernelSource& source, std::size_t buffers) {
   std::vector<Parameter> parameters;
-  for (std::size_t i = 0; i < buffers; ++i) parameters.push_back({Parameter::Kind::array, i, 0, 0});
-  for (std::size_t i = 0; i < source.tensor_maps.size(); ++i) parameters.push_back({Parameter::Kind::map, i, 0, 0});
+  for (std::size_t i = 0; i < buffers; ++i) parameters.push_back({Parameter::Kind::array, i});
+  for (std::size_t i = 0; i < source.tensor_maps.size(); ++i) parameters.push_back({Parameter::Kind::map, i});
   return parameters;
 }
 
@@ -108,9 +104,9 @@ void Kernel::check_parameters() const {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& p = parameters_[i];
     const std::uint64_t size = program_.parameters[i].size;
-    if (size == 0 || size != expected_bytes(p, size))
+    if (size == 0 || size != expected_bytes(p))
       throw Error(fmt::format("parameter {} of '{}' has {} bytes: expected an argument of this size, found one of {}",
-                              i + 1, program_.entry, size, expected_bytes(p, size)));
+                              i + 1, program_.entry, size, expected_bytes(p)));
   }
   if (program_.max_threads > 0 && program_.max_threads < source_.threads)
     throw Error(fmt::format("expected at most {} threads per block, found {}", program_.max_threads, source_.threads));
@@ -163,19 +159,12 @@ std::vector<std::byte> Kernel::parameters(const HostArrays& arrays, GlobalMemory
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& p = parameters_[i];
     std::byte* const to = parameters.data() + program_.parameter_offsets[i];
-    const auto pass = [&](auto value) { std::memcpy(to, &value, std::min(program_.parameters[i].size, sizeof value)); };
-    if (p.kind == Parameter::Kind::array)
-      pass(global_address(p.number));
-    else if (p.kind == Parameter::Kind::map)
-      pass(static_cast<std::uint64_t>(p.number));
-    else if (p.kind == Parameter::Kind::integer)
-      pass(p.integer);
-    else if (p.kind == Parameter::Kind::bytes)
+    if (p.kind == Parameter::Kind::bytes) {
       std::memcpy(to, p.bytes.data(), p.bytes.size());
-    else if (program_.parameters[i].size == sizeof(float))
-      pass(static_cast<float>(p.real));
-    else
-      pass(p.real);
+    } else {
+      const std::uint64_t value = p.kind == Parameter::Kind::array ? global_address(p.number) : p.number;
+      std::memcpy(to, &value, sizeof value);
+    }
   }
   return parameters;
 }
@@ -204,8 +193,10 @@ LaunchResult Kernel::launch(const HostArrays& arrays, const LaunchOptions& shape
   restore(arrays, before);
   Run again(*this, arrays, options, std::byte{0x3b});
   again.machine.run();
-  if (copy_of(arrays) != found) throw *run.machine.uninitialized();
-  return result;
+  if (copy_of(arrays) == found) return result;
+  Finding finding = *run.machine.uninitialized();
+  finding.set_printed(result.printed);
+  throw finding;
 }
 
 }  // namespace deplo::measure::ptx

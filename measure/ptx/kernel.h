@@ -12,13 +12,10 @@
 
 namespace deplo::measure::ptx {
 
-/// An argument of a launch: an array or a tensor map by its number, an integer, a float (its size is that of the
-/// parameter), or any value as its bytes.
+/// An argument of a launch: an array or a tensor map by its number, or any value as its bytes.
 struct Parameter {
-  enum class Kind { array, map, integer, real, bytes } kind = Kind::array;
+  enum class Kind { array, map, bytes } kind = Kind::array;
   std::size_t number = 0;
-  std::int64_t integer = 0;
-  double real = 0;
   std::vector<std::uint8_t> bytes = {};
 };
 

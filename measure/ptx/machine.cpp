@@ -40,6 +40,16 @@ Machine::Machine(const Program& program, GlobalMemory& memory, const std::vector
 }
 
 LaunchResult Machine::run() {
+  try {
+    run_grid();
+  } catch (Finding& finding) {
+    finding.set_printed(printed_);
+    throw;
+  }
+  return {thread_instructions_, std::move(printed_)};
+}
+
+void Machine::run_grid() {
   admit();
   while (!resident_.empty()) {
     const bool active = sweep();
@@ -55,7 +65,6 @@ LaunchResult Machine::run() {
     }
   }
   CHECK(deferred_.none());
-  return {thread_instructions_, std::move(printed_)};
 }
 
 // Every warp waits. First, a deferred copy is done, if there is one. Otherwise another block begins, since the warps

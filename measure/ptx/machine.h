@@ -53,7 +53,7 @@ class Machine {
   Machine(const Program&, GlobalMemory&, const std::vector<std::byte>& parameters, const std::vector<TensorMap>& maps,
           const LaunchOptions&, GlobalOrder::Tracked = {});
   /// Runs the launch to its end. Throws Finding with the place of the instruction in the PTX and in the CUDA source,
-  /// the block, warp and lane, and what is wrong. Memory then has the contents of that moment.
+  /// the block, warp and lane, what is wrong, and what was printed. Memory then has the contents of that moment.
   LaunchResult run();
 
   // What the instructions use.
@@ -91,6 +91,7 @@ class Machine {
   void print(const std::string& text) { printed_ += text; }
 
  private:
+  void run_grid();
   bool admit();
   bool sweep();
   bool run_deferred();

@@ -140,9 +140,9 @@ enum class Values : std::uint8_t { numbers, exact };
 
 /// Decodes a kernel of the module. `entry`: its name in the source, such as "k" or "space::k<float, 4>", or its mangled
 /// name; "": the only entry of the module. Throws a one-line Error if the machine does not execute an instruction (with
-/// the instruction's name and line), if the module does not have the entry (with the entries that it has), or if an
-/// operand has the wrong type. With Values::exact, throws Unproved if an instruction computes with floats and has no
-/// meaning in an arithmetic.
+/// the instruction's name and line), if the module does not have the entry, or has several with this name, such as
+/// instances of a template (with the entries that it has), or if an operand has the wrong type. With Values::exact,
+/// throws Unproved if an instruction computes with floats and has no meaning in an arithmetic.
 Program decode(const Module&, const std::string& entry, Values = Values::numbers);
 
 }  // namespace deplo::measure::ptx

@@ -82,13 +82,9 @@ std::optional<Cubin> describe(const std::string& log, std::string code, const ir
   return cubin;
 }
 
-// The message starts at the first error, because the log lists warnings before it.
 Failure failure_of(const Nvrtc::Output& output, double seconds) {
   if (output.timed_out) return {Status::build_timeout, fmt::format("NVRTC did not finish within {:g} s", seconds)};
-  const std::size_t error = output.log.find("error");
-  const std::size_t line = error == std::string::npos ? 0 : output.log.rfind('\n', error) + 1;
-  std::string text = first_lines(output.log.substr(line));
-  if (const auto advice = advice_on_header(output.log)) text += "; " + *advice;
+  const std::string text = first_errors(output.log);
   // ptxas says: "Entry function 'k' uses too much shared data (0x10000 bytes, 0xc000 max)".
   const bool too_much = text.find("uses too much") != std::string::npos;
   return {too_much ? Status::resource : Status::build_error, text.empty() ? "NVRTC gave no code and no log" : text};
@@ -108,6 +104,18 @@ std::string variant_of(const Nvrtc& nvrtc, std::string_view architecture, const 
 }
 
 }  // namespace
+
+std::string first_errors(const std::string& log) {
+  // The log lists warnings before the first error. Its last line counts the errors, and names the file that NVRTC got,
+  // not the file of the user.
+  const auto begin_of_line = [&](std::size_t at) { return at == std::string::npos ? at : log.rfind('\n', at) + 1; };
+  const std::size_t error = begin_of_line(log.find(" error"));
+  const std::size_t from = error == std::string::npos ? 0 : error;
+  const std::size_t count = begin_of_line(log.find(" detected in the compilation of ", from));
+  std::string text = first_lines(log.substr(from, count == std::string::npos ? count : count - from));
+  if (const auto advice = advice_on_header(log)) text += "; " + *advice;
+  return text;
+}
 
 Result<Cubin> compile_cubin(const ir::KernelSource& source, std::string_view target, const CompileOptions& options) {
   const Nvrtc& nvrtc = nvrtc_of(options);
@@ -134,6 +142,12 @@ Result<Cubin> compile_cubin(const ir::KernelSource& source, std::string_view tar
 
 Result<std::string> compile_ptx(const ir::KernelSource& source, std::string_view target,
                                 const CompileOptions& options) {
+  auto ptx = compile_ptx_entry(source, target, options);
+  if (!ptx.ok()) return ptx.failure();
+  return std::move(ptx.value().text);
+}
+
+Result<Ptx> compile_ptx_entry(const ir::KernelSource& source, std::string_view target, const CompileOptions& options) {
   const Nvrtc& nvrtc = nvrtc_of(options);
   const std::string architecture = variant_of(nvrtc, target, source);
   if (auto failure = unsupported(nvrtc, architecture)) return *failure;
@@ -143,7 +157,7 @@ Result<std::string> compile_ptx(const ir::KernelSource& source, std::string_view
   const std::string name = is_mangled(source.entry) ? source.entry : "";
   Nvrtc::Output output = nvrtc.compile(source.text, words, options.seconds, name);
   if (output.ptx.empty()) return failure_of(output, options.seconds);
-  return std::move(output.ptx);
+  return Ptx{std::move(output.ptx), output.lowered.empty() ? source.entry : output.lowered};
 }
 
 Result<Resources> with_occupancy(Resources resources, const ir::KernelSource& source, const Target& target) {

@@ -23,6 +23,9 @@ struct CompileOptions {
   bool lines = false;                           // for PTX: say which source line each instruction comes from (.loc)
 };
 
+/// Returns the first errors in a log of NVRTC as one line, and how to get a header that is missing.
+std::string first_errors(const std::string& log);
+
 struct Cubin {
   std::string code;      // an ELF file
   Resources resources;   // without the occupancy, which depends on the target (see with_occupancy())
@@ -39,6 +42,11 @@ struct Cubin {
 Result<Cubin> compile_cubin(const ir::KernelSource&, std::string_view architecture, const CompileOptions& = {});
 /// Compiles a kernel to the PTX that the machine code is made from. The PTX is not cached.
 Result<std::string> compile_ptx(const ir::KernelSource&, std::string_view architecture, const CompileOptions& = {});
+/// The same with the kernel's name in the PTX, which may also have other kernels and other instances of a template.
+struct Ptx {
+  std::string text, entry;
+};
+Result<Ptx> compile_ptx_entry(const ir::KernelSource&, std::string_view architecture, const CompileOptions& = {});
 
 /// Adds the occupancy on a target and what limits it. Fails with resource if not even one block fits a unit.
 Result<Resources> with_occupancy(Resources, const ir::KernelSource&, const Target&);

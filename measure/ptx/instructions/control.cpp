@@ -1,8 +1,13 @@
 // Branches, ends, calls, barriers of blocks and clusters, and fences.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
+#include <iterator>
+#include <string_view>
 
+#include "core/text/text.h"
 #include "measure/ptx/instructions/table.h"
 #include "measure/ptx/machine.h"
 #include "measure/ptx/warp/warp_memory.h"
@@ -164,8 +169,28 @@ void set_registers(Binder& b) {
   b.to().run = run_set_registers;
 }
 
-// ---- call: only vprintf, by NVRTC's own calling convention: a format, and the arguments in memory, each aligned to
-// its size.
+// ---- call: vprintf and __assertfail, which have no body in the PTX.
+
+/// Returns the argument number k of a call, which is a local variable of the thread.
+template <class T>
+T argument_of(Warp& w, const Instruction& i, std::size_t k, std::size_t lane) {
+  T value;
+  const std::uint64_t address = w.lanes<std::uint64_t>(i.detail->a[k])[lane];
+  std::memcpy(&value, memory_at(w, Space::local, address, sizeof value, lane, {}), sizeof value);
+  return value;
+}
+
+/// Returns the text that begins at an address, up to the byte 0.
+std::string text_at(Warp& w, std::uint64_t address, std::size_t lane) {
+  std::string text;
+  for (;; ++address) {
+    const auto c = static_cast<char>(*memory_at(w, Space::generic, address, 1, lane, {}));
+    if (c == '\0') return text;
+    text += c;
+  }
+}
+
+/// Prints by NVRTC's own calling convention: a format, and the arguments in memory, each aligned to its size.
 class Printer {
  public:
   Printer(Warp& w, std::size_t lane, std::uint64_t arguments) : w_(w), lane_(lane), at_(arguments) {}
@@ -204,11 +229,7 @@ class Printer {
     if (kind == '%') return "%";
     if (spec.find_first_not_of("0123456789.-+ #lh", 1) != spec.size() - 1)
       throw Finding("prints with a conversion that the PTX machine does not support: " + spec, static_cast<int>(lane_));
-    if (kind == 's') {
-      std::string result;
-      for (auto address = take<std::uint64_t>(); byte(address) != '\0';) result += byte(address++);
-      return result;
-    }
+    if (kind == 's') return text_at(w_, take<std::uint64_t>(), lane_);
     // The format is valid for printf, as checked above.
     if (std::strchr("eEfFgGaA", kind) != nullptr)
       std::snprintf(text, sizeof text, spec.c_str(), take<double>());  // NOLINT
@@ -227,23 +248,47 @@ class Printer {
 Flow run_print(Warp& w, const Instruction& i, Lanes active) {
   for (std::size_t l = 0; l < warp_lanes; ++l) {
     if ((active >> l & 1) == 0) continue;
-    std::uint64_t words[2];
-    for (std::size_t k = 0; k < 2; ++k)
-      std::memcpy(&words[k], memory_at(w, Space::local, w.lanes<std::uint64_t>(i.detail->a[k])[l], 8, l, {}), 8);
-    w.machine().print(Printer(w, l, words[1]).print(words[0]));
+    const auto format = argument_of<std::uint64_t>(w, i, 0, l), arguments = argument_of<std::uint64_t>(w, i, 1, l);
+    w.machine().print(Printer(w, l, arguments).print(format));
   }
   return Flow::next;
 }
+
+// __assertfail(message, file, line, function, bytes of a character). CUDA C++ Programming Guide, "Assertion": the
+// kernel ends.
+Flow run_assertion(Warp& w, const Instruction& i, Lanes active) {
+  const auto lane = static_cast<std::size_t>(std::countr_zero(active));
+  const auto text = [&](std::size_t k) {
+    return printable(text_at(w, argument_of<std::uint64_t>(w, i, k, lane), lane));
+  };
+  throw Finding(fmt::format("assertion failed: {}, {}:{}, in {}", text(0), text(1),
+                            argument_of<std::uint32_t>(w, i, 2, lane), text(3)),
+                static_cast<int>(lane));
+}
+
+/// A function that the machine knows, although it has no body in the PTX.
+struct KnownFunction {
+  std::string_view name;
+  std::size_t arguments;
+  Meaning run;
+};
+
 void call(Binder& b) {
-  if (b.operand(0).name != "vprintf")
-    b.fail("calls of vprintf only, found '" + b.operand(0).name + "': let the compiler inline it");
+  static constexpr KnownFunction known[] = {{"vprintf", 2, run_print}, {"__assertfail", 5, run_assertion}};
+  const std::string& name = b.operand(0).name;
+  if (name == "malloc" || name == "free")
+    b.fail("no malloc, free, new or delete: the PTX machine does not support memory allocation in kernels");
+  const auto* const function = std::ranges::find(known, name, &KnownFunction::name);
+  if (function == std::end(known))
+    b.fail("calls of printf, of assert and of functions that the file defines, found '" + name + "'");
   const auto& arguments = b.operand(1).parts;
-  if (arguments.size() != 2) b.fail("two arguments of vprintf");
+  if (arguments.size() != function->arguments)
+    b.fail(fmt::format("{} arguments of {}, found {}", function->arguments, name, arguments.size()));
   for (const Operand& o : arguments) {
     const RegisterPlace place = b.read(o, 64);  // the address of the argument
     b.detail().a.push_back(place);
   }
-  b.to().run = run_print;
+  b.to().run = function->run;
 }
 
 constexpr Row rows[] = {

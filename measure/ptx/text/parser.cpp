@@ -170,6 +170,7 @@ Variable Parser::variable(Space space) {
       // says what a parameter points to
     } else if (const int bits = bits_of(token.text); bits >= 8) {
       element = bits / 8;
+      v.type = token.text.substr(1);
     } else {
       throw Error(fmt::format("PTX line {}: expected a type of a variable, found '{}'", token.line, token.text));
     }
@@ -187,6 +188,7 @@ void Parser::dimensions(Variable& v, int element_bytes) {
   while (accept("[")) {
     const std::uint64_t extent = peek().is("]") ? 0 : number();
     expect("]");
+    v.is_array = true;
     if (extent > max_bytes || v.size * extent > max_bytes) fail("expected a variable of at most 1 GiB");
     v.size *= extent;
   }

@@ -43,6 +43,8 @@ struct Variable {
   Space space = Space::global;
   std::uint64_t align = 1, size = 0;  // bytes; size 0: the launch gives the size
   std::vector<std::uint8_t> initial;  // initial bytes; the remaining bytes are 0
+  std::string type = {};              // of an element, such as "u32"
+  bool is_array = false;              // a parameter that is an array is a struct in the source
 };
 
 struct Register {

@@ -7,13 +7,14 @@
 
 namespace deplo::measure::ptx {
 
-std::string place_of(const Program& program, std::uint32_t at) {
-  const Statement& s = program.statements[at];
+std::string place_of(const Statement& s) {
   std::string text = fmt::format("PTX line {}", s.line);
   if (s.place.line > 0) text += fmt::format(", CUDA line {}", s.place.line);
   if (s.place.inlined_at > 0) text += fmt::format(" (called at line {})", s.place.inlined_at);
   return text;
 }
+
+std::string place_of(const Program& program, std::uint32_t at) { return place_of(program.statements[at]); }
 
 Finding placed(const Finding& finding, const Warp& warp, std::uint32_t at) {
   if (finding.has_place()) return finding;

@@ -11,6 +11,7 @@ namespace deplo::measure::ptx {
 class Warp;
 
 /// The place of an instruction, as in "PTX line 120, CUDA line 45".
+std::string place_of(const Statement&);
 std::string place_of(const Program&, std::uint32_t at);
 /// Returns the finding with the place of instruction `at` of the warp, or unchanged if it has a place already.
 Finding placed(const Finding&, const Warp&, std::uint32_t at);

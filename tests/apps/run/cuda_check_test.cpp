@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "core/error.h"
 #include "core/file.h"
@@ -85,6 +86,72 @@ TEST_F(CudaCheck, BrokenCopies) {
   EXPECT_THAT(broken("tma", "__syncthreads();", ";"), HasSubstr("mbarrier"));
 }
 
+TEST_F(CudaCheck, ShowsWhatWasPrintedBeforeAFinding) {
+  const measure::TemporaryFolder temporary;
+  CudaCheckOptions options;
+  options.file = (temporary.path() / "prints.cu").string();
+  std::ofstream(options.file) << "__global__ void k(float* x, int n) {\n"
+                                 "  if (threadIdx.x == 0) printf(\"n is %d\\n\", n);\n"
+                                 "  __syncthreads();\n"
+                                 "  x[threadIdx.x + n] = 1;\n"
+                                 "}\n";
+  options.arguments = {"x=f32[128]", "n=1"};
+  const CudaCheckReport report = check_cuda(options);
+  EXPECT_THAT(report.finding, HasSubstr("out of bounds"));
+  EXPECT_EQ(report.printed, "n is 1\n");
+  EXPECT_THAT(print_table(report), ::testing::StartsWith("n is 1\n"));
+  EXPECT_THAT(print_json(report), HasSubstr("\"printed\": \"n is 1\\n\""));
+  options.arguments[1] = "n=0";
+  EXPECT_EQ(check_cuda(options).printed, "n is 0\n");
+  options.reference = "x = torch.randn(128); x + 2";
+  EXPECT_THAT(check_cuda(options).finding, HasSubstr("wrong: "));
+  EXPECT_EQ(check_cuda(options).printed, "n is 0\n");
+}
+
+// The message names the user's file. A byte order mark is no part of the text.
+TEST_F(CudaCheck, NamesTheFileThatDoesNotCompile) {
+  const measure::TemporaryFolder temporary;
+  CudaCheckOptions options;
+  options.file = (temporary.path() / "wrong \"1\".cu").string();
+  options.arguments = {"x=f32[128]"};
+  const auto refusal = [&](const std::string& text) {
+    std::ofstream(options.file) << text;
+    try {
+      EXPECT_EQ(check_cuda(options).finding, "");
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string mark = "\xef\xbb\xbf", kernel = "__global__ void k(float* x) { x[threadIdx.x] = 1";
+  for (const std::string& text : {kernel + " }\n", mark + kernel + " }\n"}) {
+    EXPECT_THAT(refusal(text), ::testing::StartsWith("NVRTC: wrong \"1\".cu(1): error: expected a \";\""));
+    EXPECT_THAT(refusal(text), Not(HasSubstr("kernel.cu")));
+  }
+  EXPECT_EQ(refusal(mark + kernel + "; }\n"), "");
+}
+
+TEST(CudaCheckReport, ShowsNumbersThatAreNotFinite) {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  CudaCheckReport report;
+  report.arrays.push_back({"x", "f32", 4, 4, {-std::numeric_limits<double>::quiet_NaN(), infinite, -infinite, 2}});
+  EXPECT_THAT(print_table(report), HasSubstr("4 of 4 elements changed; begins with nan inf -inf 2.00\n"));
+}
+
+TEST_F(CudaCheck, FindsFailedAssertions) {
+  const measure::TemporaryFolder temporary;
+  CudaCheckOptions options;
+  options.file = (temporary.path() / "asserts.cu").string();
+  std::ofstream(options.file) << "#include <assert.h>\n"
+                                 "__device__ __noinline__ void require(int n) { assert(n > 0); }\n"
+                                 "__global__ void k(float* x, int n) { require(n); x[threadIdx.x] = 1; }\n";
+  options.arguments = {"x=f32[128]", "n=1"};
+  EXPECT_EQ(check_cuda(options).finding, "");
+  options.arguments[1] = "n=0";
+  EXPECT_THAT(check_cuda(options).finding, ::testing::AllOf(HasSubstr("assertion failed: n > 0, "),
+                                                            HasSubstr("asserts.cu:2, in void require(int); block 0")));
+}
+
 TEST_F(CudaCheck, WrongArguments) {
   const auto refusal = [](const auto& change) {
     CudaCheckOptions options = options_of("reduce");
@@ -98,14 +165,46 @@ TEST_F(CudaCheck, WrongArguments) {
     return std::string();
   };
   EXPECT_THAT(refusal([](auto& o) { o.arguments.pop_back(); }), HasSubstr("expected 3 arguments of"));
-  EXPECT_THAT(refusal([](auto& o) { o.arguments[0] = "x=f33[4]"; }), HasSubstr("found 'x=f33[4]'"));
+  EXPECT_THAT(refusal([](auto& o) { o.arguments[0] = "x=f33[4]"; }), HasSubstr("or u8, found 'f33'"));
   EXPECT_THAT(refusal([](auto& o) { o.arguments[2] = "n=f32[4]"; }),
-              HasSubstr("has 4 bytes: expected an argument of this size, found one of 8"));
+              HasSubstr("is an integer of 32 bits: expected a number"));
   EXPECT_THAT(refusal([](auto& o) { o.entry = "other"; }), HasSubstr("expected the entry 'other' in the PTX, found"));
   EXPECT_THAT(refusal([](auto& o) { o.grid = "0"; }), HasSubstr("--grid: expected one to three extents"));
   EXPECT_THAT(refusal([](auto& o) { o.threads = "2048"; }), HasSubstr("expected at most 1024 threads per block"));
   EXPECT_THAT(refusal([](auto& o) { o.target = "sm_10"; }), HasSubstr("expected an architecture that NVRTC"));
   EXPECT_THAT(refusal([](auto& o) { o.file = "nowhere.cu"; }), HasSubstr("nowhere.cu"));
+}
+
+TEST_F(CudaCheck, TakesTheEntryThatIsMeant) {
+  const measure::TemporaryFolder temporary;
+  CudaCheckOptions options;
+  options.file = (temporary.path() / "several.cu").string();
+  std::ofstream(options.file) << "__global__ void one(float* x) { x[threadIdx.x] = 1; }\n"
+                                 "__global__ void one(int* x) { x[threadIdx.x] = 1; }\n"
+                                 "template <int N> __global__ void n(float* x) { x[threadIdx.x] = N; }\n"
+                                 "template __global__ void n<3>(float*);\n";
+  options.arguments = {"x=f32[128]"};
+  const auto refusal = [&] {
+    try {
+      check_cuda(options);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(refusal(), HasSubstr("expected the name of an entry, found _Z"));
+  options.entry = "one";
+  EXPECT_THAT(refusal(), HasSubstr("expected the name of one of the entries 'one' in the PTX: "));
+  options.entry = "n<2>";
+  EXPECT_EQ(check_cuda(options).arrays[0].first[0], 2);
+  options.entry = "n<3>";
+  EXPECT_EQ(check_cuda(options).arrays[0].first[0], 3);
+  options.entry = "n<3>", options.shared_bytes = 200000, options.target = "sm_80";
+  EXPECT_THAT(refusal(), HasSubstr("bytes of shared memory per block on sm_80, found 200000"));
+  options.shared_bytes = 0, options.grid = "1,65536";
+  EXPECT_EQ(refusal(), "expected at most 65535 blocks in y and in z, found 65536");
+  options.grid = "1", options.threads = "1,1,128";
+  EXPECT_EQ(refusal(), "expected at most 64 threads in z, found 128");
 }
 
 // An error that does not depend on the order of the threads: the comparison with an expression's values finds it.

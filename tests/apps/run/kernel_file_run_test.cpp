@@ -380,6 +380,35 @@ TEST_F(KernelFileCheck, PrintedTextIsNoPartOfTheDocument) {
   EXPECT_EQ(json("run", {"--device", "ptx:sm_90a"})["printed"], "hello 1\n");
 }
 
+// The file makes another instance itself.
+TEST_F(KernelFileCheck, TakesTheInstanceOfTheConfiguration) {
+  write("twice.cu",
+        std::string(cuda) + "template __global__ void twice<4>(const float, const float*, float*, float*);\n");
+  const Ran ran = deplo("check", {"--all", "--runs", "1"});
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+}
+
+TEST_F(KernelFileCheck, NamesTheFileThatDoesNotCompile) {
+  write("twice.cu", "\xef\xbb\xbf" + std::string(cuda));
+  EXPECT_EQ(deplo("check", {"--runs", "1"}).code, 0) << "a byte order mark is no part of the text";
+  change("twice.cu", "f * x[i] + 1;", "f * x[i] + 1");
+  const Ran ran = deplo("check", {"--runs", "1"});
+  EXPECT_THAT(ran.err + ran.out, AllOf(HasSubstr("twice.cu(6): error: expected a \";\""), Not(HasSubstr("kernel.cu"))));
+}
+
+TEST_F(KernelFileCheck, ShowsWhatWasPrintedBeforeAFinding) {
+  change("twice.cu", "y[i] = f",
+         "if (threadIdx.x == 0) printf(\"hello %d\\n\", WORK_);\n    __syncthreads();\n    y[i + 100000] = f");
+  const Ran ran = deplo("check", {"--runs", "2", "--json"});
+  EXPECT_EQ(ran.code, 1);
+  const Json report = Json::parse(ran.out);
+  EXPECT_THAT(report["configurations"][0]["finding"].get<std::string>(), HasSubstr("out of bounds"));
+  EXPECT_THAT(report["printed"].get<std::string>(), ::testing::StartsWith("hello 1\n"));
+  EXPECT_EQ(report["configurations"][0]["printed"], report["printed"]);
+  EXPECT_THAT(deplo("check", {"--runs", "2"}).out,
+              AllOf(::testing::StartsWith("hello 1\n"), HasSubstr("hello 1\nBLOCK=32 WORK=1\n")));
+}
+
 // Arguments may be __constant__ variables, and kernels may be in namespaces.
 TEST_F(KernelFileCheck, SetsConstantsAndFindsKernelsInNamespaces) {
   const std::string constants = "__constant__ float table[256];\n__constant__ int unused = 3;\n";

@@ -120,6 +120,17 @@ TEST(Nvrtc, Architectures) {
   EXPECT_THAT(nvrtc.architectures(), ::testing::IsSupersetOf({"sm_80", "sm_90"}));
 }
 
+TEST(Compile, TheFirstErrorsOfALog) {
+  EXPECT_EQ(first_errors("error.cu(1): warning #1-D: w\n\nk.cu(2): error: expected a \";\"\n  y = a }\n        ^\n\n"
+                         "1 error detected in the compilation of \"kernel.cu\".\n"),
+            "k.cu(2): error: expected a \";\" |   y = a } |         ^");
+  EXPECT_EQ(first_errors("k.cu(1): catastrophic error: stop\n1 catastrophic error detected in the compilation of "
+                         "\"kernel.cu\".\nCompilation terminated.\n"),
+            "k.cu(1): catastrophic error: stop");
+  EXPECT_EQ(first_errors("something else\n"), "something else");
+  EXPECT_EQ(first_errors(""), "");
+}
+
 TEST(Compile, ErrorsAreOneLineWithTheCompilersWords) {
   DEPLO_NEED_NVRTC("sm_90");
   const auto failure_of = [](const std::string& text, const char* architecture = "sm_90") {

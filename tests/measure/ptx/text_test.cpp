@@ -145,7 +145,8 @@ TEST(PtxText, RefusalsAreOneLine) {
   expect(by_hand("  add.s32 %r1, %r2, %rd1;"), "add.s32: expected an operand of 32 bits, found %rd1 of 64");
   expect(by_hand("  add.s32 %r1, %r2, %r99;"), "expected a register or a variable, found '%r99'");
   expect(by_hand("  bra nowhere;"), "bra: expected a label, found 'nowhere'");
-  expect(by_hand("  call.uni (%r1), f, (%r2);"), "expected calls of vprintf only, found 'f'");
+  expect(by_hand("  call.uni (%r1), f, (%r2);"),
+         "calls of printf, of assert and of functions that the file defines, found 'f'");
   expect(by_hand("  mov.u32 %r1, 1"), "expected ','");
   expect("", "expected .version");
   expect(with_function("", "call f, (a);"), "f: expected 0 arguments, found 1");
@@ -161,6 +162,19 @@ TEST(PtxText, RefusalsAreOneLine) {
   expect(by_hand(nested), "expected at most 100 nested blocks");
   EXPECT_EQ(refusal(by_hand("")), "");
   EXPECT_EQ(refusal(by_hand(""), "other"), "expected the entry 'other' in the PTX, found k");
+}
+
+// A name that stands for several entries is refused, as is no name.
+TEST(PtxText, TheEntryIsUnambiguous) {
+  const std::string two =
+      ".version 9.0 .target sm_80 .address_size 64 .entry _Z1kPi() { ret; } .entry _Z1kPf() { ret; }";
+  const std::string templates = two + " .entry _Z1tIdEvPT_() { ret; } .entry _Z1tIfEvPT_() { ret; } .entry _Z1uv() {}";
+  EXPECT_EQ(refusal(two, ""), "expected the name of an entry, found _Z1kPi, _Z1kPf in the PTX");
+  EXPECT_EQ(refusal(templates, "k"), "expected the name of one of the entries 'k' in the PTX: _Z1kPi, _Z1kPf");
+  EXPECT_EQ(refusal(templates, "t<float>"),
+            "expected the name of one of the entries 't<float>' in the PTX: _Z1tIdEvPT_, _Z1tIfEvPT_");
+  EXPECT_EQ(decode(parse(templates), "_Z1kPf").entry, "_Z1kPf");
+  EXPECT_EQ(decode(parse(templates), "u").entry, "_Z1uv");
 }
 
 // A damaged text either runs or gives an error with a message.
