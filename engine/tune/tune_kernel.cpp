@@ -304,7 +304,10 @@ class KernelTuner {
   }
 
   /// Returns true if the run's time was up before the kernel's turn, so that only the heuristic's schedule was measured.
-  bool is_too_late_for_finals() const { return budget_.seconds <= 0 && row_.trials + row_.known <= 1; }
+  /// A run of 0 seconds does nothing but measure, so it has finals of one round.
+  bool is_too_late_for_finals() const {
+    return experiment_.seconds > 0 && budget_.seconds <= 0 && row_.trials + row_.known <= 1;
+  }
 
   void confirm();
   std::vector<search::Candidate> finalists();

@@ -14,7 +14,7 @@
 namespace deplo::engine {
 
 struct KernelBudget {
-  // for all stages; if it is not positive, only the heuristic's schedule is measured, and not confirmed
+  // for all stages; if it is not positive, only the heuristic's schedule is measured
   double seconds = 0;
   // the kernel's equal share of the time; if the search ends early, confirmation may use the rest of the share
   double share = 0;
