@@ -392,6 +392,7 @@ class GraphReader {
       if (call.is_read(i))
         throw Error(fmt::format("{}: expected a graph that reads {} of its results, found one that reads '{}' too",
                                 node.target, results.size(), call.outputs()[i]));
+    for (const auto& [name, value] : call.assigned()) assign(name, call.to(value, builder_.type(id(name)).dtype), call);
   }
 
   bool is_complex(std::string_view tensor) const {
