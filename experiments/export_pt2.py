@@ -17,6 +17,7 @@ Needs PyTorch 2.5 or later (a CPU build is enough). Models:
     narrow       integers of 8 and 16 bits, truth values, float64
     packed       linear layers with weights of 4 and 8 bits
     copies       operations in place on copies and on views
+    state        buffers and inputs that the program changes
     strided      as_strided: elements by their places in memory
     rotary       complex numbers as in rotary embeddings
     assorted     other operations of Hugging Face's transformers and of quantized models
@@ -335,6 +336,30 @@ class Copies(nn.Module):
                 j.diagonal(dim1=0, dim2=2).mul_(0), j, k[:1].expand(1, 2, 4).movedim(2, 0).add_(2), k)
 
 
+class State(nn.Module):
+    """Buffers and an input that the program changes, and the running statistics of norms."""
+    def __init__(self, o):
+        super().__init__()
+        self.register_buffer("cache", torch.randn(5, 4))
+        self.register_buffer("unchanged", torch.randn(4))
+        self.register_buffer("mean", torch.randn(2))
+        self.register_buffer("var", 1 + torch.rand(2))
+        self.register_buffer("image_mean", torch.randn(2))
+        self.register_buffer("image_var", 1 + torch.rand(2))
+        self.register_buffer("steps", torch.tensor(3))
+        self.register_buffer("seen", torch.zeros(2, 4))
+
+    def forward(self, x):
+        self.cache[1:3] = x[0]
+        self.steps += 1
+        with torch.no_grad():
+            self.seen.copy_((x > 0).sum(0))
+        y = F.batch_norm(x, self.mean, self.var, training=True, momentum=0.25) + self.mean[:, None]
+        z = F.instance_norm(x, self.image_mean, self.image_var, momentum=0.5)
+        x.mul_(2)
+        return self.cache @ x[1].T + self.unchanged[0], None, y, z * self.image_var[:, None], x + self.steps
+
+
 class Strided(nn.Module):
     """as_strided of tensors with two memory layouts: windows, steps and repeated elements."""
     def __init__(self, o):
@@ -414,7 +439,8 @@ class Fourier(nn.Module):
 
 MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head, "multihead": Multihead, "routed-mlp": RoutedMlp,
           "operators": Operators, "corners": Corners, "narrow": Narrow, "packed": Packed,
-          "copies": Copies, "strided": Strided, "rotary": Rotary, "assorted": Assorted, "fourier": Fourier}
+          "copies": Copies, "state": State, "strided": Strided, "rotary": Rotary, "assorted": Assorted,
+          "fourier": Fourier}
 
 
 def options():
@@ -441,7 +467,7 @@ def options():
 def example(o):
     if o.model == "head":
         return torch.randint(0, o.vocabulary, (1, o.seq))
-    if o.model in ("operators", "corners", "narrow", "copies", "strided", "rotary", "assorted", "fourier"):
+    if o.model in ("operators", "corners", "narrow", "copies", "state", "strided", "rotary", "assorted", "fourier"):
         return torch.randn(3, 2, 4)
     if o.model == "multihead":
         return torch.randn(2, o.seq, o.hidden)
@@ -449,11 +475,14 @@ def example(o):
 
 
 def write_expected(path, model, x):
-    wide = copy.deepcopy(model).double()
+    wide, given = copy.deepcopy(model).double(), x if x.dtype == torch.int64 else x.double()
+    states = [*wide.buffers(), *(t for t in vars(wide).values() if isinstance(t, torch.Tensor)), given]
+    old = [t.clone() for t in states]
     with torch.no_grad():
-        y = wide(x if x.dtype == torch.int64 else x.double())
+        y = wide(given)
+    changed = [t for t, before in zip(states, old) if not torch.equal(t, before)]
     tensor = lambda t: {"shape": list(t.shape), "values": t.flatten().tolist()}
-    outputs = [tensor(t) for t in (y if isinstance(y, tuple) else (y,))]
+    outputs = [tensor(t) for t in (*(y if isinstance(y, tuple) else (y,)), *changed) if t is not None]
     with open(path, "w") as f:
         json.dump({"torch": torch.__version__, "inputs": [tensor(x)], "outputs": outputs}, f)
         f.write("\n")
@@ -468,7 +497,8 @@ def main():
     if o.decompose:
         program = program.run_decompositions()
     if o.bare:
-        for node in program.graph.nodes:
+        graphs = [m.graph for m in program.graph_module.modules() if isinstance(m, torch.fx.GraphModule)]
+        for node in (node for graph in graphs for node in graph.nodes):
             for key in ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn", "from_node"):
                 node.meta.pop(key, None)
     torch.export.save(program, o.output)

@@ -11,6 +11,7 @@
 #include "ir/torch/operations/operation.h"
 #include "ir/torch/pt2/complex.h"
 #include "ir/torch/pt2/program/call.h"
+#include "ir/torch/pt2/program/inline.h"
 #include "ir/torch/pt2/program/program.h"
 #include "ir/torch/pt2/weights.h"
 #include "ir/torch/pt2/zip.h"
@@ -168,6 +169,9 @@ bool gives_symbols(const ProgramNode& node) {
   return !node.outputs.empty() && std::ranges::all_of(node.outputs, is_symbol);
 }
 
+// Whether an output is the new value of a buffer or input that the program changes.
+bool is_new_state(std::string_view kind) { return kind == "buffer_mutation" || kind == "user_input_mutation"; }
+
 /// An output of a node that shows elements of another tensor. If `node` is null, the view is the tensor itself under
 /// another name.
 struct View {
@@ -176,15 +180,16 @@ struct View {
   std::size_t output;
 };
 
-// Reads a graph node by node. Graphs within graphs (torch.no_grad, autocast) are read in place, with their operands
-// named by their inputs. The methods handle the forms of a node and the effects of changing a view. All of them need
-// the ids and the views of earlier nodes.
+// Reads a graph node by node. The methods handle the forms of a node and the effects of changing a view. All of them
+// need the ids and the views of earlier nodes.
 class GraphReader {
  public:
   GraphReader(const ProgramGraph& graph, Builder& builder, Call::Ids ids)
       : graph_(graph), builder_(builder), ids_(std::move(ids)) {}
 
-  std::vector<Id> read() {
+  /// Returns the results, then the new values of the buffers and inputs that the program changes: those that it returns
+  /// itself, and those that it changes in place, in the order of the inputs.
+  std::vector<Id> read(const std::vector<OutputSpec>& specs) {
     for (const ProgramNode& node : graph_.nodes) {
       if (gives_symbols(node)) continue;
       try {
@@ -197,30 +202,29 @@ class GraphReader {
         throw Error(fmt::format("node '{}': {}", node.name, e.what()));
       }
     }
-    std::vector<Id> outputs;
-    for (const Argument& output : graph_.outputs) {
-      const auto* t = std::get_if<Tensor>(&output);
-      if (t != nullptr && is_complex(t->name))
-        throw Error(
-            fmt::format("outputs: expected real numbers (torch.view_as_real), found the complex '{}'", t->name));
-      if (t != nullptr)
-        outputs.push_back(id(t->name));
-      else if (!std::holds_alternative<None>(output))
-        throw Error("outputs: expected tensors, found another value");
+    std::vector<Id> results, states;
+    for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
+      if (std::holds_alternative<None>(graph_.outputs[i])) continue;
+      const bool is_state = i < specs.size() && is_new_state(specs[i].kind);
+      (is_state ? states : results).push_back(output(graph_.outputs[i], results.size()));
     }
-    return outputs;
-  }
-
-  /// Returns the new values of inputs that the program changed in place, in the order of the inputs.
-  std::vector<Id> changed_inputs() const {
-    std::vector<Id> result;
     for (const Argument& input : graph_.inputs)
       if (const auto* t = std::get_if<Tensor>(&input); t != nullptr && std::ranges::count(changed_, t->name) > 0)
-        result.push_back(id(t->name));
-    return result;
+        states.push_back(id(t->name));
+    results.insert(results.end(), states.begin(), states.end());
+    return results;
   }
 
  private:
+  Id output(const Argument& value, std::size_t number) const {
+    const auto* t = std::get_if<Tensor>(&value);
+    if (t == nullptr) throw Error(fmt::format("output {}: expected a tensor, found {}", number, describe(value)));
+    if (is_complex(t->name))
+      throw Error(fmt::format("output {}: expected real numbers (torch.view_as_real), found the complex '{}'", number,
+                              t->name));
+    return id(t->name);
+  }
+
   // In-place operations become functions. The result is the new value of the tensor, of the tensors that it is a view
   // of, and of the views of these tensors.
 
@@ -372,7 +376,6 @@ class GraphReader {
   }
 
   void read(const ProgramNode& node) {
-    if (node.target.find("higher_order.wrap_with_") != std::string::npos) return read_subgraph(node);
     Call call(node, graph_, ids_, builder_);
     std::vector<Id> results;
     if (has_complex(node)) {
@@ -434,27 +437,6 @@ class GraphReader {
     if (found.shape != stated.shape || (found.dtype != stated.dtype && !alike))
       throw Error(fmt::format("expected the result {} that the file states, found {}", print(stated), print(found)));
     ids_.insert_or_assign(call.outputs()[i], wrapped(call, call.stated_type(i), call.to(result, stated.dtype)));
-  }
-
-  // Reads a node whose arguments are (…, graph, operands…).
-  void read_subgraph(const ProgramNode& node) {
-    const auto graph = std::ranges::find_if(
-        node.inputs, [](const NamedArgument& a) { return std::holds_alternative<Subgraph>(a.value); });
-    if (graph == node.inputs.end()) throw Error("expected a graph among the arguments, found none");
-    const ProgramGraph& inner = *std::get<Subgraph>(graph->value).graph;
-    if (static_cast<std::size_t>(node.inputs.end() - graph) != inner.inputs.size() + 1)
-      throw Error("expected an operand for each input of the graph");
-    Call::Ids ids;
-    for (std::size_t i = 0; i < inner.inputs.size(); ++i) {
-      const auto* operand = std::get_if<Tensor>(&(graph + 1 + static_cast<std::ptrdiff_t>(i))->value);
-      const auto* input = std::get_if<Tensor>(&inner.inputs[i]);
-      if (!operand || !input) throw Error("expected tensors as operands of the graph");
-      ids.insert_or_assign(input->name, id(operand->name));
-    }
-    const std::vector<Id> results = GraphReader(inner, builder_, std::move(ids)).read();
-    if (results.size() != node.outputs.size()) throw Error("expected an output for each output of the graph");
-    for (std::size_t i = 0; i < results.size(); ++i)
-      if (const auto* t = std::get_if<Tensor>(&node.outputs[i])) ids_.insert_or_assign(t->name, results[i]);
   }
 
   const ProgramGraph& graph_;
@@ -546,21 +528,6 @@ void draw_whole_inputs(Graph& graph) {
   }
 }
 
-// Whether an output is the new value of a buffer or input that the program changes. Such outputs come after the
-// results.
-bool is_new_state(std::string_view kind) { return kind == "buffer_mutation" || kind == "user_input_mutation"; }
-
-std::vector<Id> results_first(const Program& program, const std::vector<Id>& outputs, const std::vector<Id>& changed) {
-  std::vector<Id> results, states;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const bool state = i < program.outputs.size() && is_new_state(program.outputs[i].kind);
-    (state ? states : results).push_back(outputs[i]);
-  }
-  results.insert(results.end(), states.begin(), states.end());
-  results.insert(results.end(), changed.begin(), changed.end());
-  return results;
-}
-
 Graph read(const Zip& archive) {
   std::string entry = archive.find_suffix("serialized_exported_program.json"), prefix;
   if (entry.empty()) {
@@ -571,7 +538,8 @@ Graph read(const Zip& archive) {
   } else {
     prefix = entry.substr(0, entry.size() - std::string_view("serialized_exported_program.json").size());
   }
-  const Program program = parse_program(archive.read(entry), fmt::format("{}: {}", archive.where(), entry));
+  Program program = parse_program(archive.read(entry), fmt::format("{}: {}", archive.where(), entry));
+  inline_graphs(program.graph);
   Weights weights(archive, prefix);
   for (const OutputSpec& output : program.outputs)
     if (output.kind != "user_output" && !is_new_state(output.kind))
@@ -581,7 +549,7 @@ Graph read(const Zip& archive) {
   Call::Ids ids;
   for (const InputSpec& spec : program.inputs) add_input(program, spec, weights, builder, ids);
   GraphReader reader(program.graph, builder, std::move(ids));
-  const std::vector<Id> outputs = results_first(program, reader.read(), reader.changed_inputs());
+  const std::vector<Id> outputs = reader.read(program.outputs);
   if (outputs.empty()) throw Error("outputs: expected at least one tensor, found none");
   Graph graph = builder.finish(outputs);
   draw_whole_inputs(graph);

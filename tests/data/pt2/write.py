@@ -37,6 +37,8 @@ CASES = {
     "packed": ["--model", "packed", "--hidden", "64", "--ffn", "24", "--seq", "3"],
     "packed_core_aten": ["--model", "packed", "--hidden", "64", "--ffn", "24", "--seq", "3", "--decompose"],
     "copies": ["--model", "copies"],
+    "state": ["--model", "state"],
+    "state_core_aten": ["--model", "state", "--decompose"],
     "strided": ["--model", "strided"],
     "rotary": ["--model", "rotary"],
     "rotary_core_aten": ["--model", "rotary", "--decompose"],

@@ -42,7 +42,7 @@ std::string error_with(const std::string& file, const std::string& from, const s
 }
 
 TEST(Pt2, EveryVersionGivesWhatPyTorchComputes) {
-  ASSERT_EQ(fixtures().size(), 39U);
+  ASSERT_EQ(fixtures().size(), 41U);
   for (const std::filesystem::path& file : fixtures()) {
     SCOPED_TRACE(file.filename());
     const Graph graph = ir::torch::read_pt2(file);
@@ -106,6 +106,19 @@ TEST(Pt2, ErrorsNameThePlace) {
       HasSubstr("expected a static shape, found the size 's27'"));
   EXPECT_THAT(error_with("mlp_2.5.1.pt2", "{", "["), HasSubstr("expected JSON"));
   EXPECT_THAT(error_with("mlp_2.5.1.pt2", "{", std::string(1000, '[')), HasSubstr("at most 128 nested levels"));
+}
+
+TEST(Pt2, OutputsThatAreNoTensorsHaveTheirNumber) {
+  EXPECT_EQ(error_with("mlp_2.11.0.pt2", R"("outputs": [{"as_tensor": {"name": "softmax"}}, {"as_tensor")",
+                       R"("outputs": [{"as_tensor": {"name": "softmax"}}, {"as_int": 3}, {"as_tensor")"),
+            "output 1: expected a tensor, found 3");
+}
+
+TEST(Pt2, TensorsHaveAtMostEightDimensions) {
+  std::string nine;
+  for (int i = 0; i < 8; ++i) nine += R"({"as_int": 1}, )";
+  EXPECT_THAT(error_with("mlp_2.11.0.pt2", R"("sizes": [)", R"("sizes": [)" + nine),
+              HasSubstr("/sizes: expected at most 8 dimensions, found "));
 }
 
 TEST(Pt2, OfComplexNumbersOnlyWhatTurnsNeedIsRead) {
