@@ -17,6 +17,7 @@ Needs PyTorch 2.5 or later (a CPU build is enough). Models:
     narrow       integers of 8 and 16 bits, truth values, float64
     packed       linear layers with weights of 4 and 8 bits
     copies       operations in place on copies and on views
+    views        operations in place on views in all spellings, or on what the views show
     state        buffers and inputs that the program changes
     strided      as_strided: elements by their places in memory
     rotary       complex numbers as in rotary embeddings
@@ -336,6 +337,54 @@ class Copies(nn.Module):
                 j.diagonal(dim1=0, dim2=2).mul_(0), j, k[:1].expand(1, 2, 4).movedim(2, 0).add_(2), k)
 
 
+class Views(nn.Module):
+    """Operations in place on views in all spellings, or on the tensor that they show, and operators in place."""
+    def __init__(self, o):
+        super().__init__()
+        self.register_buffer("ids", torch.tensor([5, 0, -3, 12]))
+
+    def forward(self, x):
+        turned, deep, line = x.transpose(0, 2), x.unsqueeze(0), x.reshape(-1)
+        views = [lambda y: y.ravel(), lambda y: y.transpose(0, 2).ravel(), lambda y: y.moveaxis(0, 1), lambda y: y.swapdims(0, 2),
+                 lambda y: y.mT, lambda y: y.adjoint(), lambda y: y[0].H, lambda y: y.T, lambda y: torch.atleast_3d(y[0]),
+                 lambda y: y.unflatten(2, (2, 2)), lambda y: y.view_as(line), lambda y: y[:, None].squeeze(1), lambda y: y.chunk(2)[1],
+                 lambda y: y.tensor_split(3, 2)[1], lambda y: y.tensor_split((1, 3), -1)[1], lambda y: y.hsplit(2)[1],
+                 lambda y: y.vsplit(3)[1], lambda y: y.dsplit(2)[1], lambda y: y.narrow(1, 1, 1), lambda y: y.unfold(2, 2, 2),
+                 lambda y: torch.positive(y), lambda y: F.dropout(y, training=False), lambda y: y.type_as(line),
+                 lambda y: torch.einsum("ijk->kij", y), lambda y: y.unsafe_chunk(2, 2)[1],
+                 lambda y: y.to(y.dtype), lambda y: y.to(y.dtype, copy=True), lambda y: y[None].to(memory_format=torch.channels_last),
+                 lambda y: y[None].contiguous(memory_format=torch.channels_last), lambda y: y.contiguous()]
+        made = []
+        for i, view in enumerate(views):
+            y = x * (i + 1)
+            view(y).add_(1)
+            made.append(y)
+        for i, view in enumerate([*views[::4], lambda y: torch.meshgrid(y[0, 0], y[1, 0], indexing="xy")[1],
+                                  lambda y: torch.broadcast_tensors(deep, y)[1], lambda y: y[:, :1].expand_as(x)]):
+            y = x * (i + 1)
+            shown = view(y)
+            y.mul_(3)
+            made.append(shown * 1)
+        a, b, c, d = (x[0] * n for n in (1, 2, 3, 4))
+        a.unsqueeze_(0).add_(1)
+        b.t_().mul_(2)
+        c.transpose_(0, 1).squeeze_()
+        d.gt_(0.5)
+        mask, ids, more = x > 0, self.ids * 1, self.ids * 1
+        mask &= x < 1
+        mask[0] |= x[0] < -1
+        mask[1] ^= True
+        ids <<= 2
+        more >>= 1
+        more ^= 3
+        with torch.no_grad():
+            e = x * 1
+            part = e[0]
+            e.add_(1)
+        part.mul_(2)
+        return (*made, a, b, c, d, mask, ids, more, e)
+
+
 class State(nn.Module):
     """Buffers and an input that the program changes, and the running statistics of norms."""
     def __init__(self, o):
@@ -439,7 +488,7 @@ class Fourier(nn.Module):
 
 MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head, "multihead": Multihead, "routed-mlp": RoutedMlp,
           "operators": Operators, "corners": Corners, "narrow": Narrow, "packed": Packed,
-          "copies": Copies, "state": State, "strided": Strided, "rotary": Rotary, "assorted": Assorted,
+          "copies": Copies, "views": Views, "state": State, "strided": Strided, "rotary": Rotary, "assorted": Assorted,
           "fourier": Fourier}
 
 
@@ -467,7 +516,7 @@ def options():
 def example(o):
     if o.model == "head":
         return torch.randint(0, o.vocabulary, (1, o.seq))
-    if o.model in ("operators", "corners", "narrow", "copies", "state", "strided", "rotary", "assorted", "fourier"):
+    if o.model in ("operators", "corners", "narrow", "copies", "views", "state", "strided", "rotary", "assorted", "fourier"):
         return torch.randn(3, 2, 4)
     if o.model == "multihead":
         return torch.randn(2, o.seq, o.hidden)

@@ -43,24 +43,20 @@ std::string unsupported(std::string_view target, std::string_view name) {
   return fmt::format("expected a supported operation, found {}{}", target, did_you_mean(name, names));
 }
 
-/// Splits "torch.ops.aten.add.Tensor" into "aten.add" and "Tensor".
-struct Target {
-  std::string_view name, overload;
-
-  explicit Target(std::string_view target) {
-    if (target.starts_with(aten_prefix)) target.remove_prefix(aten_prefix.size());
-    const std::size_t dot = target.find('.', target.find('.') + 1);
-    name = target.substr(0, dot);
-    overload = dot < target.size() ? target.substr(dot + 1) : "";
-  }
-  /// Whether the operation changes its argument `self`, as add_ does and __and__ does not.
-  bool is_in_place() const { return name.ends_with('_') && !name.ends_with("__"); }
-};
+template <std::size_t n>
+bool is_one_of(std::string_view name, const std::array<std::string_view, n>& names) {
+  return std::ranges::find(names, name) != names.end();
+}
 
 /// Returns the usual name of an operation that has several names in PyTorch.
 std::string_view plain_name(std::string_view name) {
   constexpr auto others = std::to_array<std::pair<std::string_view, std::string_view>>(
-      {{"aten._unsafe_index", "aten.index"},
+      {{"aten.__iand__", "aten.__and__"},
+       {"aten.__ilshift__", "aten.__lshift__"},
+       {"aten.__ior__", "aten.__or__"},
+       {"aten.__irshift__", "aten.__rshift__"},
+       {"aten.__ixor__", "aten.__xor__"},
+       {"aten._unsafe_index", "aten.index"},
        {"aten.absolute", "aten.abs"},
        {"aten.arccos", "aten.acos"},
        {"aten.arccosh", "aten.acosh"},
@@ -104,37 +100,90 @@ std::string_view plain_name(std::string_view name) {
   return found == others.end() ? name : found->second;
 }
 
-// Finds a function. An in-place operation is found as the operation of the same name without the `_`. Throws Error.
+/// Whether the function changes its argument `self`, as add_ and __iand__ do, and __and__ does not.
+bool changes_self(std::string_view name) {
+  constexpr auto operators = std::to_array<std::string_view>(
+      {"aten.__iand__", "aten.__ilshift__", "aten.__ior__", "aten.__irshift__", "aten.__ixor__"});
+  return name.ends_with("__") ? is_one_of(name, operators) : name.ends_with('_');
+}
+
+/// Whether the in-place function of this name gives its tensor another shape, and changes no element. Later nodes read
+/// its result, which is a view.
+bool changes_shape(std::string_view name) {
+  constexpr auto names =
+      std::to_array<std::string_view>({"aten.as_strided", "aten.detach", "aten.squeeze", "aten.swapaxes",
+                                       "aten.swapdims", "aten.t", "aten.transpose", "aten.unsqueeze"});
+  return is_one_of(name, names);
+}
+
+/// What a node calls. "torch.ops.aten.add_.Tensor" is the function "aten.add" with the overload "Tensor", in place.
+struct Target {
+  std::string_view name, overload;
+  bool in_place = false;
+
+  explicit Target(std::string_view target) {
+    if (target.starts_with(aten_prefix)) target.remove_prefix(aten_prefix.size());
+    const std::size_t dot = target.find('.', target.find('.') + 1);
+    name = target.substr(0, dot);
+    overload = dot < target.size() ? target.substr(dot + 1) : "";
+    in_place = changes_self(name);
+    if (in_place && !name.ends_with("__")) name.remove_suffix(1);
+    name = plain_name(name);
+    if (changes_shape(name)) in_place = false;
+  }
+};
+
+// Finds a function. Throws Error.
 const Function& function_of(const std::string& target) {
-  const Target parts(target);
-  std::string_view name = parts.name;
-  const std::string_view overload = parts.overload;
-  if (parts.is_in_place()) name.remove_suffix(1);
-  name = plain_name(name);
+  const auto [name, overload, in_place] = Target(target);
   const auto found = std::ranges::lower_bound(functions(), name, {}, &Function::name);
   if (found == functions().end() || found->name != name || overload == "out" || overload.ends_with("_out"))
     throw Error(unsupported(target, name));
   return *found;
 }
 
-template <std::size_t n>
-bool is_one_of(std::string_view name, const std::array<std::string_view, n>& names) {
-  return std::ranges::find(names, name) != names.end();
-}
-
 // Whether the function is a view that no operation of the graph undoes.
 bool is_other_view(std::string_view name) {
   constexpr auto names = std::to_array<std::string_view>(
-      {"aten.as_strided", "aten.broadcast_to", "aten.diagonal", "aten.expand", "aten.expand_as", "aten.movedim",
-       "aten.numpy_T", "aten.swapaxes", "aten.swapdims", "aten.unfold"});
+      {"aten._conj", "aten.as_strided", "aten.broadcast_tensors", "aten.broadcast_to", "aten.conj", "aten.diagonal",
+       "aten.dsplit", "aten.einsum", "aten.expand", "aten.expand_as", "aten.hsplit", "aten.imag", "aten.meshgrid",
+       "aten.movedim", "aten.numpy_T", "aten.real", "aten.swapaxes", "aten.swapdims", "aten.unfold"});
   return is_one_of(name, names);
+}
+
+// Whether the function swaps the last two dimensions.
+bool is_turned(std::string_view name) {
+  constexpr auto names =
+      std::to_array<std::string_view>({"aten.adjoint", "aten.mH", "aten.mT", "aten.matrix_H", "aten.t"});
+  return is_one_of(name, names);
+}
+
+// Whether the function returns its tensor as it is, or with other dimensions.
+bool is_same(std::string_view name) {
+  constexpr auto names = std::to_array<std::string_view>(
+      {"aten.alpha_dropout", "aten.atleast_1d", "aten.atleast_2d", "aten.atleast_3d", "aten.dropout",
+       "aten.feature_alpha_dropout", "aten.feature_dropout", "aten.positive", "aten.resolve_conj", "aten.resolve_neg",
+       "aten.type_as", "aten.view_as_complex", "aten.view_as_real"});
+  return is_reshaping(name) || is_one_of(name, names);
 }
 
 bool is_view(std::string_view name) {
   constexpr auto names = std::to_array<std::string_view>(
-      {"aten.chunk", "aten.mT", "aten.narrow", "aten.permute", "aten.select", "aten.slice", "aten.split",
-       "aten.split_with_sizes", "aten.t", "aten.transpose", "aten.unbind"});
-  return is_reshaping(name) || is_one_of(name, names) || is_other_view(name);
+      {"aten.chunk", "aten.narrow", "aten.permute", "aten.select", "aten.slice", "aten.split", "aten.split_with_sizes",
+       "aten.tensor_split", "aten.transpose", "aten.unbind", "aten.vsplit"});
+  return is_same(name) || is_turned(name) || is_one_of(name, names) || is_other_view(name);
+}
+
+// Whether each index of an operand is an index of the result, which then shows all elements that have its indices.
+bool keeps_indices(std::string_view equation) {
+  const std::size_t arrow = equation.find("->");
+  const std::string_view from = equation.substr(0, arrow);
+  const auto is_kept = [&](char c) {
+    if (c == ' ' || c == '.') return true;
+    return arrow == std::string_view::npos ? std::ranges::count(from, c) == 1
+                                           : equation.find(c, arrow) < equation.size();
+  };
+  return std::ranges::all_of(from, is_kept);
 }
 
 /// Whether a reshaped tensor of these strides still shows the same elements in memory. This requires that runs of
@@ -194,10 +243,10 @@ class GraphReader {
       if (gives_symbols(node)) continue;
       try {
         read(node);
-        if (Target(node.target).is_in_place())
+        if (Target(node.target).in_place)
           change(node);
         else
-          note_view(node);
+          note_views(node);
       } catch (const Error& e) {
         throw Error(fmt::format("node '{}': {}", node.name, e.what()));
       }
@@ -233,25 +282,38 @@ class GraphReader {
     return found == node.inputs.end() ? nullptr : std::get_if<Tensor>(&found->value);
   }
 
-  void note_view(const ProgramNode& node) {
-    const Tensor* self = argument(node, "self");
-    if (self == nullptr || !is_view(Target(node.target).name)) return;
-    const Call call(node, graph_, ids_, builder_);
-    if (copies(self->name, Target(node.target).name, call)) return;
-    for (std::size_t i = 0; i < call.outputs().size(); ++i) views_.push_back({call.outputs()[i], self->name, &node, i});
+  // Names the tensor that an output of a view shows. meshgrid has a list of tensors and shows each in one output.
+  static std::string shown(const ProgramNode& node, std::size_t output) {
+    for (const std::string_view name : {"self", "input"})
+      if (const Tensor* tensor = argument(node, name)) return tensor->name;
+    const auto found = std::ranges::find(node.inputs, "tensors", &NamedArgument::name);
+    const auto* list = found == node.inputs.end() ? nullptr : std::get_if<Tensors>(&found->value);
+    return list != nullptr && output < list->names.size() ? list->names[output] : "";
+  }
+
+  void note_views(const ProgramNode& node) {
+    const std::string_view name = Target(node.target).name;
+    if (!is_view(name)) return;
+    Call call(node, graph_, ids_, builder_);
+    for (std::size_t i = 0; i < call.outputs().size(); ++i) {
+      const std::string base = shown(node, i);
+      if (!base.empty() && !copies(base, name, call)) views_.push_back({call.outputs()[i], base, &node, i});
+    }
   }
 
   // Whether the call copies its tensor. The function is a view of some tensors and a copy of others.
-  bool copies(const std::string& self, std::string_view name, const Call& call) const {
-    const auto found = graph_.tensors.find(self);
-    if (found == graph_.tensors.end()) return false;
-    const TensorMeta& meta = found->second;
-    if (name == "aten.to") return call.stated_type() != meta.stated;
-    constexpr auto functions =
-        std::to_array<std::string_view>({"aten.contiguous", "aten.flatten", "aten.reshape", "aten.reshape_as"});
-    if (!is_one_of(name, functions)) return false;
+  bool copies(const std::string& self, std::string_view name, Call& call) const {
+    if (name == "aten.einsum") return call.tensors("tensors").size() != 1 || !keeps_indices(call.text("equation", ""));
+    const auto found = graph_.tensors.find(self), result = graph_.tensors.find(call.outputs()[0]);
+    if (found == graph_.tensors.end() || result == graph_.tensors.end()) return false;
+    const TensorMeta &meta = found->second, &to = result->second;
+    if (name == "aten.to" && call.flag("copy", false)) return true;
+    if (name == "aten.to" || name == "aten.type_as" || name == "aten.contiguous")  // a copy has another type or layout
+      return meta.stated != to.stated || meta.strides != to.strides;
     if (meta.strides.size() != meta.type.shape.size() || element_count(meta.type.shape) == 0) return false;
-    if (name != "aten.contiguous") return !keeps_memory(meta.type.shape, meta.strides, call.output_type().shape);
+    if (name == "aten.flatten" || name == "aten.reshape" || name == "aten.reshape_as")
+      return !keeps_memory(meta.type.shape, meta.strides, to.type.shape);
+    if (name != "aten.ravel") return false;
     const Shape dense = row_major_strides(meta.type.shape);
     for (std::size_t d = 0; d < dense.size(); ++d)
       if (meta.type.shape[d] != 1 && meta.strides[d] != dense[d]) return true;
@@ -264,7 +326,7 @@ class GraphReader {
     if (self == nullptr || call.outputs().size() != 1) throw Error("expected a tensor 'self' to change in place");
     const std::string& result = call.outputs()[0];
     const TensorType& type = builder_.type(id(self->name));
-    Id value = call.to(id(result), type.dtype);
+    const Id value = call.to(id(result), type.dtype);
     if (builder_.type(value).shape != type.shape)
       throw Error(
           fmt::format("expected a result {} to put into 'self', found {}", print(type), print(builder_.type(value))));
@@ -292,7 +354,7 @@ class GraphReader {
       if (v.base != base) continue;
       if (v.node == nullptr)
         ids_.insert_or_assign(v.name, id(base));
-      else if (v.output == 0)
+      else if (i == 0 || views_[i - 1].node != v.node || views_[i - 1].base != base)  // reads all outputs
         read(*v.node);
       refresh(v.name);
     }
@@ -304,10 +366,11 @@ class GraphReader {
     const Id base = id(v.base);
     Call view(*v.node, graph_, ids_, builder_);
     const Shape& shape = builder_.type(base).shape;
-    if (is_reshaping(name)) return call.reshape(value, shape);
+    if (is_same(name)) return call.reshape(value, shape);
+    if (is_complex(v.base)) throw Error(fmt::format("expected complex numbers that do not change, found {}", name));
     if (name == "aten.transpose")
       return call.add("transpose", {value}, {{"dim0", view.integer("dim0")}, {"dim1", view.integer("dim1")}});
-    if (name == "aten.t" || name == "aten.mT")
+    if (is_turned(name))
       return shape.size() < 2
                  ? value
                  : call.add("transpose", {value}, {{"dim0", std::int64_t{-2}}, {"dim1", std::int64_t{-1}}});
@@ -380,8 +443,8 @@ class GraphReader {
     std::vector<Id> results;
     if (has_complex(node)) {
       const Target target(node.target);
-      if (target.is_in_place()) throw Error("expected complex numbers that no operation changes in place");
-      results = {read_complex(call, plain_name(target.name), [&](std::string_view a) { return is_complex(node, a); })};
+      if (target.in_place) throw Error("expected complex numbers that no operation changes in place");
+      results = {read_complex(call, target.name, [&](std::string_view a) { return is_complex(node, a); })};
     } else {
       const Function& function = function_of(node.target);
       call.op = function.op;
@@ -390,7 +453,8 @@ class GraphReader {
     }
     call.finish();
     if (results.size() > call.outputs().size()) throw Error("expected an output for each result, found fewer");
-    for (std::size_t i = 0; i < results.size(); ++i) bind(call, i, results[i]);
+    const bool converts = Target(node.target).in_place;
+    for (std::size_t i = 0; i < results.size(); ++i) bind(call, i, results[i], converts);
     for (std::size_t i = results.size(); i < call.outputs().size(); ++i)
       if (call.is_read(i))
         throw Error(fmt::format("{}: expected a graph that reads {} of its results, found one that reads '{}' too",
@@ -429,12 +493,13 @@ class GraphReader {
     return call.add("sub", {bits, number(half)});
   }
 
-  // Records the result of an output, after checking it against the type that the file states.
-  void bind(const Call& call, std::size_t i, Id result) {
+  // Records the result of an output, after checking it against the type that the file states. `converts`: whether a
+  // result of another type is converted, as in place.
+  void bind(const Call& call, std::size_t i, Id result, bool converts) {
     const TensorType &stated = call.output_type(i), found = builder_.type(result);
     const bool alike = (is_float(found.dtype) && is_float(stated.dtype)) ||
                        (is_integer(found.dtype) && is_integer(stated.dtype));  // such as out_int32
-    if (found.shape != stated.shape || (found.dtype != stated.dtype && !alike))
+    if (found.shape != stated.shape || (found.dtype != stated.dtype && !alike && !converts))
       throw Error(fmt::format("expected the result {} that the file states, found {}", print(stated), print(found)));
     ids_.insert_or_assign(call.outputs()[i], wrapped(call, call.stated_type(i), call.to(result, stated.dtype)));
   }

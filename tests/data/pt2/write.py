@@ -37,6 +37,7 @@ CASES = {
     "packed": ["--model", "packed", "--hidden", "64", "--ffn", "24", "--seq", "3"],
     "packed_core_aten": ["--model", "packed", "--hidden", "64", "--ffn", "24", "--seq", "3", "--decompose"],
     "copies": ["--model", "copies"],
+    "views": ["--model", "views"],
     "state": ["--model", "state"],
     "state_core_aten": ["--model", "state", "--decompose"],
     "strided": ["--model", "strided"],

@@ -237,7 +237,7 @@ Id Call::slice(Id id, std::int64_t dim, std::int64_t start, std::int64_t end, st
 
 bool is_reshaping(std::string_view function) {
   constexpr auto names = std::to_array<std::string_view>(
-      {"aten.alias", "aten.contiguous", "aten.detach", "aten.flatten", "aten.reshape", "aten.reshape_as",
+      {"aten.alias", "aten.contiguous", "aten.detach", "aten.flatten", "aten.ravel", "aten.reshape", "aten.reshape_as",
        "aten.squeeze", "aten.to", "aten.unflatten", "aten.unsqueeze", "aten.view", "aten.view_as"});
   return std::ranges::find(names, function) != names.end();
 }
