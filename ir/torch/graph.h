@@ -46,6 +46,7 @@ struct Graph {
   std::vector<Node> nodes;
   std::vector<Id> outputs;
   bool allow_tf32 = false;  // for all kernels that multiply f32 (ir/program.h); torch.backends.cuda.matmul.allow_tf32
+  std::string note;         // a warning about the program that the graph was read from; "" if there is none
   bool operator==(const Graph&) const = default;
 };
 

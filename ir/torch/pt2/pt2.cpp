@@ -593,6 +593,25 @@ void draw_whole_inputs(Graph& graph) {
   }
 }
 
+/// Returns a warning that names the first tensor of float64; "" if there is none.
+std::string note_on_float64(const ProgramGraph& graph) {
+  std::vector<std::string> names;
+  const auto add = [&](const Argument& argument) {
+    if (const auto* tensor = std::get_if<Tensor>(&argument)) names.push_back(tensor->name);
+    if (const auto* list = std::get_if<Tensors>(&argument))
+      names.insert(names.end(), list->names.begin(), list->names.end());
+  };
+  std::ranges::for_each(graph.inputs, add);
+  for (const ProgramNode& node : graph.nodes) std::ranges::for_each(node.outputs, add);
+  const auto is_double = [&](const std::string& name) {
+    const auto found = graph.tensors.find(name);
+    return found != graph.tensors.end() && found->second.stated == ScalarType::float64;
+  };
+  const auto found = std::ranges::find_if(names, is_double);
+  if (found == names.end()) return "";
+  return fmt::format("'{}' is float64 in PyTorch; such tensors are computed in float32", *found);
+}
+
 Graph read(const Zip& archive) {
   std::string entry = archive.find_suffix("serialized_exported_program.json"), prefix;
   if (entry.empty()) {
@@ -618,6 +637,7 @@ Graph read(const Zip& archive) {
   if (outputs.empty()) throw Error("outputs: expected at least one tensor, found none");
   Graph graph = builder.finish(outputs);
   draw_whole_inputs(graph);
+  graph.note = note_on_float64(program.graph);
   return graph;
 }
 

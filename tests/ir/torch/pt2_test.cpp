@@ -1,6 +1,8 @@
 // Programs that PyTorch exported, compared with the values that it computed; the messages about damaged programs.
 #include "ir/torch/pt2/pt2.h"
 
+#include <fmt/format.h>
+
 #include "core/error.h"
 #include "core/file.h"
 #include "ir/torch/evaluate.h"
@@ -119,6 +121,19 @@ TEST(Pt2, TensorsHaveAtMostEightDimensions) {
   for (int i = 0; i < 8; ++i) nine += R"({"as_int": 1}, )";
   EXPECT_THAT(error_with("mlp_2.11.0.pt2", R"("sizes": [)", R"("sizes": [)" + nine),
               HasSubstr("/sizes: expected at most 8 dimensions, found "));
+}
+
+TEST(Pt2, TheFirstTensorOfFloat64IsNoted) {
+  EXPECT_EQ(ir::torch::read_pt2(fixture("mlp_2.11.0.pt2")).note, "");
+  Entries entries = unpack(fixture("mlp_2.11.0.pt2"));
+  std::string& json = entry(entries, "models/model.json");
+  for (const std::string name : {"softmax", "gelu"}) {
+    const std::string type = fmt::format(R"("{}": {{"dtype": )", name);
+    json.replace(json.find(type), type.size() + 1, type + "8");
+  }
+  const TemporaryFile file;
+  pack(file.path, entries);
+  EXPECT_EQ(ir::torch::read_pt2(file.path).note, "'gelu' is float64 in PyTorch; such tensors are computed in float32");
 }
 
 TEST(Pt2, OfComplexNumbersOnlyWhatTurnsNeedIsRead) {
