@@ -144,8 +144,8 @@ Id take_along_dim(const Given& g) {
 Id index_fill(const Given& g) {
   const Id x = g.tensor("input"), index = g.tensor("index");
   const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(x));
-  const Id hits =
-      g.apply("eq", unsqueezed(g, numbers(g, g.shape(x)[dim]), 1), g.reshape(index, {element_count(g.shape(index))}));
+  const Id places = counted_from_start(g.caller(), g.reshape(index, {element_count(g.shape(index))}), g.shape(x)[dim]);
+  const Id hits = g.apply("eq", unsqueezed(g, numbers(g, g.shape(x)[dim]), 1), places);
   const Id hit = reduced(g, "amax", g.to(hits, DType::i32), -1);
   Shape along(g.rank(x), 1);
   along[dim] = g.shape(x)[dim];

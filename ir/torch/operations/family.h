@@ -100,6 +100,8 @@ Id put_by_tensors(const Caller&, Id x, const std::vector<std::optional<Id>>& ind
 Id extreme_index(const Caller&, const Node& extreme);
 /// Whether an index tensor may have negative elements. False only if its graph proves that it has none.
 bool may_be_negative(const Caller&, Id index);
+/// Returns the indices of a dimension of this extent. Negative indices, which count from its end, become positive.
+Id counted_from_start(const Caller&, Id index, std::int64_t extent);
 /// Returns floor(x) for floats.
 Id floor_of(const Caller&, Id x);
 /// Returns round(x) for floats; halves are rounded to even numbers.

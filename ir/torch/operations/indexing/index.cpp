@@ -406,6 +406,13 @@ Id pick(const Caller& c, Id x, Id index, std::int64_t dim) {
   return c.call("sub", {shifted, c.call("log", {sum}, {})}, {});
 }
 
+Id counted_from_start(const Caller& c, Id index, std::int64_t extent) {
+  const auto number = [&](std::int64_t n) { return c.scalar(static_cast<double>(n), DType::i64); };
+  if (!may_be_negative(c, index)) return index;
+  const Id negative = c.call("lt", {index, number(0)}, {});
+  return c.call("where", {negative, c.call("add", {index, number(extent)}, {}), index}, {});
+}
+
 Id pick_by_tensors(const Caller& c, Id x, const std::vector<std::optional<Id>>& indices) {
   Shape dims;
   std::vector<Id> args = {x};

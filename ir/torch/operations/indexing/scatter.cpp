@@ -217,9 +217,7 @@ Id put_by_tensors(const Caller& c, Id x, const std::vector<std::optional<Id>>& i
     Id index = *indices[d];
     if (!is_integer(c.node(index).type.dtype))
       throw Error(fmt::format("expected indices of integers, found {}", print(c.node(index).type)));
-    if (may_be_negative(c, index))  // negative indices count from the end
-      index = c.call("where",
-                     {c.call("lt", {index, number(0)}, {}), c.call("add", {index, number(shape[d])}, {}), index}, {});
+    index = counted_from_start(c, index, shape[d]);
     broad = broadcast("index_put", broad, c.node(index).type.shape);
     places = places < 0 ? index : c.call("add", {c.call("mul", {places, number(shape[d])}, {}), index}, {});
     order.push_back(static_cast<std::int64_t>(d));
