@@ -82,8 +82,7 @@ Id cdist(const Given& g) {
 
 Id fmod(const Given& g) {
   const Id x = g.tensor("input"), divisor = g.operand("other");
-  if (!is_float(g.dtype(x)) && !is_float(g.dtype(divisor)))
-    return g.apply("sub", x, g.apply("mul", quotient_towards_zero(g.caller(), x, g.integer("other", 1)), divisor));
+  if (!is_float(g.dtype(x)) && !is_float(g.dtype(divisor))) return whole_remainder(g.caller(), x, divisor, false);
   return g.apply("sub", x, g.apply("mul", trunc_of(g.caller(), g.apply("div", x, divisor)), divisor));
 }
 

@@ -108,8 +108,10 @@ Id floor_of(const Caller&, Id x);
 Id round_of(const Caller&, Id x);
 /// Returns trunc(x) for floats.
 Id trunc_of(const Caller&, Id x);
-/// Returns x / divisor for integers, rounded towards 0.
-Id quotient_towards_zero(const Caller&, Id x, std::int64_t divisor);
+/// Returns x / divisor for integers, rounded down or towards 0. The divisor may be a number.
+Id whole_quotient(const Caller&, Id x, Id divisor, bool down);
+/// Returns x minus the multiple of the divisor that whole_quotient counts.
+Id whole_remainder(const Caller&, Id x, Id divisor, bool down);
 /// Throws Error unless the first argument is a tensor of floats.
 void check_float(const Inference&);
 /// Throws Error if the first `count` arguments have different dtypes, or are boolean.

@@ -280,13 +280,6 @@ Id floor_of(const Caller& c, Id x) { return elementary::rounded_by(c, x, element
 Id round_of(const Caller& c, Id x) { return elementary::rounded_by(c, x, elementary::nearest); }
 Id trunc_of(const Caller& c, Id x) { return elementary::rounded_by(c, x, elementary::truncated); }
 
-Id quotient_towards_zero(const Caller& c, Id x, std::int64_t divisor) {
-  const Id size = c.call("floor_divide", {c.call("abs", {x}, {})}, {{"divisor", std::abs(divisor)}});
-  const Id negative = c.call("lt", {x, c.scalar(0, DType::i32)}, {}), opposite = c.call("neg", {size}, {});
-  return divisor < 0 ? c.call("where", {negative, size, opposite}, {})
-                     : c.call("where", {negative, opposite, size}, {});
-}
-
 // clang-format off
 Composites elementary_functions() {
   using namespace elementary;
