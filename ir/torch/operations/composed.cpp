@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "ir/torch/operations/given.h"
+#include "ir/types/integers.h"
 
 namespace deplo::ir::torch {
 namespace composed {
@@ -86,28 +87,30 @@ Id fmod(const Given& g) {
   return g.apply("sub", x, g.apply("mul", trunc_of(g.caller(), g.apply("div", x, divisor)), divisor));
 }
 
-// scatter_reduce: the sum, mean, prod, amax or amin of the source elements that go to the same position. With
-// include_self, the old element at that position takes part; otherwise it is replaced.
 Id scatter_reduce(const Given& g) {
-  const Id x = g.tensor("input"), index = g.tensor("index"), source = g.tensor("src");
-  const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(x));
-  const std::string by = g.text("reduce", "");
-  if (g.shape(index) != g.shape(source)) g.refuse("an index of the source's shape", index);
+  const Id x = g.tensor("input");
+  return scatter_reduced(g, {x, g.tensor("index"), g.tensor("src"), g.dim(g.integer("dim", 0), g.rank(x))},
+                         g.text("reduce", ""), g.flag("include_self", true));
+}
+
+// Reduces the source elements that go to the same position. Without the old elements, these are replaced.
+Id reduced_at(const Given& g, const Scatter& s, const std::string& by, bool with_self) {
+  if (g.shape(s.index) != g.shape(s.source)) g.refuse("an index no larger than the source", s.index);
   const std::string op = by == "mean" ? "sum" : by;
-  if (op != "sum" && op != "prod" && op != "amax" && op != "amin")
-    g.fail("reduce", "'sum', 'mean', 'prod', 'amax' or 'amin'");
-  const double neutral = op == "sum" ? 0 : op == "prod" ? 1 : op == "amax" ? -infinity : infinity;
-  const Id target = moved_last(g, x, dim), places = unsqueezed(g, moved_last(g, index, dim), -2);
-  const Id values = unsqueezed(g, moved_last(g, source, dim), -2);
+  const DType dtype = g.dtype(s.x);
+  const double end = is_float(dtype) ? infinity : dtype == DType::i64 ? max_exact_integer - 1 : 0x1p31 - 1;
+  const double neutral = op == "sum" ? 0 : op == "prod" ? 1 : op == "amax" ? -end : end;
+  const Id none = g.caller().scalar(neutral, is_float(dtype) ? DType::f32 : DType::i64);
+  const Id target = moved_last(g, s.x, s.dim), places = unsqueezed(g, moved_last(g, s.index, s.dim), -2);
+  const Id values = unsqueezed(g, moved_last(g, s.source, s.dim), -2);
   const Id hits = g.apply("eq", places, unsqueezed(g, numbers(g, g.shape(target).back()), 1));
-  const Id sent = reduced(g, op, g.where(hits, values, g.scalar(neutral)), -1);
+  const Id sent = reduced(g, op, g.where(hits, values, none), -1);
   const std::string_view join = op == "sum" ? "add" : op == "prod" ? "mul" : op == "amax" ? "maximum" : "minimum";
-  const bool with_self = g.flag("include_self", true);
   Id result = with_self ? g.apply(join, target, sent) : sent;
-  const Id count = reduced(g, "sum", g.to(hits, g.dtype(x)), -1);
+  const Id count = reduced(g, "sum", g.to(hits, g.dtype(s.x)), -1);
   if (by == "mean") result = g.apply("div", result, with_self ? g.apply("add", count, 1.0) : count);
   if (!with_self) result = g.where(g.apply("gt", count, 0.0), result, target);
-  return moved_back(g, result, dim);
+  return moved_back(g, result, s.dim);
 }
 
 // take: returns the elements whose flat indices, in row-major order, are given.
@@ -323,6 +326,12 @@ Id fold(const Given& g) {
 
 }  // namespace
 }  // namespace composed
+
+Id scatter_reduced(const Given& g, const Scatter& s, const std::string& by, bool with_self) {
+  if (by != "sum" && by != "mean" && by != "prod" && by != "amax" && by != "amin")
+    g.fail("reduce", "'sum', 'mean', 'prod', 'amax' or 'amin'");
+  return in_covered_part(g, s, [&](const Scatter& part) { return composed::reduced_at(g, part, by, with_self); });
+}
 
 // clang-format off
 Composites composed_functions() {
