@@ -399,9 +399,10 @@ std::vector<Id> read_scaled(pt2::Call& call) {
   return call.node({self, other});
 }
 
+// other - alpha * self
 std::vector<Id> read_rsub(pt2::Call& call) {
-  if (call.number("alpha", 1) != 1) call.fail("alpha", "1");
-  const Id self = call.operand("self");
+  Id self = call.operand("self");
+  if (call.number("alpha", 1) != 1) self = call.add("mul", {self, call.operand("alpha")});
   return call.node({call.operand("other"), self});
 }
 
