@@ -72,6 +72,7 @@ Composites recurrences();
 Composites samplings();
 Composites strided_views();
 Composites vector_norms();
+Composites written_functions();
 
 // Helpers that several families use.
 
