@@ -23,6 +23,8 @@ Needs PyTorch 2.5 or later (a CPU build is enough). Models:
     rotary       complex numbers as in rotary embeddings
     assorted     other operations of Hugging Face's transformers and of quantized models
     fourier      Fourier transforms, and the operations on complex numbers that they need
+    placed       elements written, selected, repeated and resized by indices, and quotients of integers
+    written      functions that deplo writes in its expression language
     corners      both results of max, indices below 0, tensors without elements, powers of integers, fractions in a range
 
 --decompose writes core ATen (run_decompositions) instead of the operators that the model calls. --expected also writes
@@ -467,6 +469,84 @@ class Assorted(nn.Module):
                 torch._int_mm(self.bytes, self.bytes.T), torch.erfinv(x / 8))
 
 
+class Placed(nn.Module):
+    """Scattered sources of other sizes than the tensor, constant masks, quotients of integers, repeated and resized tensors."""
+    def __init__(self, o):
+        super().__init__()
+        self.register_buffer("ids", torch.tensor([[3, 0], [1, 1]]))
+        self.register_buffer("ends", torch.tensor([0, -1]))
+        self.register_buffer("mask", torch.tensor([True, False, True]))
+        self.register_buffer("plane", torch.tensor([[True, False], [False, True], [True, True]]))
+        self.register_buffer("columns", torch.tensor([True, True, False, True]))
+        self.register_buffer("numbers", torch.tensor([7, -7, 0, 2**40 + 1, -9, 8]))
+        self.register_buffer("divisors", torch.tensor([2, 2, -5, -3, -4, 8]))
+        self.register_buffer("repeats", torch.tensor([2, 0, 1]))
+        self.lstm = nn.LSTM(4, 3, proj_size=2, bidirectional=True)
+
+    def scattered(self, rows):
+        small = [rows.scatter(1, self.ids, rows[4:, :2]), rows.scatter(1, self.ids, 7.0), rows.scatter_add(0, self.ids, rows)]
+        reduced = [rows.scatter(1, self.ids, rows, reduce="add"), rows.scatter(1, self.ids, rows, reduce="multiply"),
+                   rows.scatter_reduce(1, self.ids, rows, "amax"), self.numbers.scatter_reduce(0, self.ids[0], self.divisors, "amin")]
+        return [*small, *reduced, (rows > 0).scatter(1, self.ids, True), rows.index_fill(0, self.ends, 3.0)]
+
+    def quotients(self):
+        a, b, c = self.numbers, self.divisors, self.divisors.to(torch.int32)
+        return [a // b, a % b, torch.div(a, b, rounding_mode="trunc"), torch.fmod(a, b), a % -4, a // -4, 9 // b, -9 % b,
+                torch.div(a, -4, rounding_mode="floor"), torch.div(a, 4, rounding_mode="trunc"), a[:3].to(torch.int32) // c[:3],
+                a[:3].to(torch.int32) % c[:3], self.ids % b[:2], c // self.numbers[:1]]
+
+    def forward(self, x):
+        rows, image, grid = x.reshape(6, 4), x.reshape(1, 2, 3, 4), 1.5 * x.reshape(1, 4, 3, 2)
+        chosen = [x.index_put((self.plane,), x[0, 0, 0]), x.index_put((x > 0,), x[0, 0, 0]), x.index_put((self.mask,), x[:2] * 2),
+                  torch.ops.aten.index_put(x, [None, None, self.columns], x[:, :, :3] * 2, True)]
+        repeated = [x.repeat_interleave(2), x.repeat_interleave(self.repeats, dim=0, output_size=3),
+                    rows.repeat_interleave(torch.tensor(2), 1, output_size=8)]
+        resized = [F.interpolate(x, size=7), F.interpolate(x, scale_factor=0.77), F.interpolate(x, size=7, mode="nearest-exact")]
+        sampled = [F.grid_sample(image, grid, mode, padding, align_corners=corners)
+                   for mode, padding, corners in (("bicubic", "zeros", True), ("bicubic", "border", False), ("bilinear", "reflection", False),
+                                                  ("bicubic", "reflection", True), ("nearest", "reflection", True))]
+        return (*self.scattered(rows), *self.quotients(), *chosen, *repeated, *resized, *sampled, torch.rsub(x, 2, alpha=0.5),
+                torch.rsub(x, x[:1], alpha=3), *self.lstm(x)[1])
+
+
+class Written(nn.Module):
+    """Functions that deplo composes of others in its expression language."""
+    def __init__(self, o):
+        super().__init__()
+        self.register_buffer("numbers", torch.tensor([[4, -2, 0], [7, 7, -9]]))
+        self.register_buffer("labels", torch.tensor([[1, 3, -1, 0], [2, -1, 0, 1]]))
+
+    def pointwise(self, x):
+        y, whole = x.flip(0), torch.round(x)
+        return [torch.fmax(x, y), torch.fmin(x, y), torch.signbit(x), torch.isposinf(x / 0), torch.isneginf(x / 0), torch.isclose(x, y, 0.5),
+                torch.isclose(x, y, atol=0.25), torch.float_power(x.abs(), 2.5), torch.float_power(2, x), torch.xlogy(x.abs(), y.abs()),
+                torch.xlogy(2, y.abs()), torch.sinc(x), torch.heaviside(whole, y), torch.deg2rad(x), torch.rad2deg(x), torch.ldexp(x, whole),
+                torch.logaddexp2(x, y), torch.isin(whole, whole[0]), torch.isin(self.numbers, 7, invert=True), torch.special.sinc(x)]
+
+    def reductions(self, x):
+        gaps = torch.where(x > 1, torch.nan, x)
+        return [*torch.aminmax(x), *torch.aminmax(x, dim=1, keepdim=True), torch.count_nonzero(self.numbers), torch.count_nonzero(self.numbers, 1),
+                torch.nansum(gaps), torch.nansum(gaps, 1, keepdim=True), torch.nanmean(gaps, (0, 2)), torch.dist(x[0], x[1]),
+                torch.dist(x[0], x[1], 1), torch.trapezoid(x, dx=0.5), torch.trapezoid(x, x[0, 0], dim=-1), torch.linalg.matrix_norm(x),
+                torch.quantile(x, 0.3, dim=2), torch.kthvalue(x, 2, 0).values, torch.msort(x)]
+
+    def products(self, x):
+        a, b, square = x[0], x[1], x[:, :, :2]
+        return [torch.tensordot(x, x, dims=([1, 2], [1, 2])), torch.tensordot(a, b.T, 1), torch.inner(a, b), torch.vdot(a[0], b[1]),
+                torch.addmv(a[:, 0], b, a[0], beta=0.5), torch.addr(b, a[:, 1], b[0], alpha=2), torch.addbmm(a[:, :2], x, x.mT),
+                torch.linalg.matrix_power(square, 3), torch.matrix_power(square, 0), torch.linalg.multi_dot((a, b.T, a)),
+                torch.chain_matmul(a, b.T), torch.ger(a[0], b[0])]
+
+    def forward(self, x):
+        shaped = [torch.column_stack((x[0, 0], x[1].T)), torch.diagflat(x[0, 0], 1), torch.block_diag(x[0], x[1, 0], x[2]),
+                  torch.cartesian_prod(x[0, 0], x[1, 1]), (x[0] * 1).fill_diagonal_(5.0), F.pdist(x[0].T)]
+        made = [torch.hann_window(4, dtype=x.dtype) + x, torch.hamming_window(4, False, dtype=x.dtype) + x,
+                torch.blackman_window(4, dtype=x.dtype) + x, torch.bartlett_window(4, dtype=x.dtype) + x, torch.tril_indices(3, 4, 1), torch.triu_indices(3, 4)]
+        losses = [F.multilabel_margin_loss(x[0], self.labels), F.multilabel_margin_loss(x[1], self.labels, reduction="none")]
+        same = F.alpha_dropout(x, 0.5, self.training), F.feature_alpha_dropout(x, 0.5, self.training)
+        return (*self.pointwise(x), *self.reductions(x), *self.products(x), *shaped, *made, *losses, *same)
+
+
 class Fourier(nn.Module):
     """Fourier transforms of real and complex numbers, of lines and of planes, and of windows of a signal."""
     def __init__(self, o):
@@ -489,7 +569,7 @@ class Fourier(nn.Module):
 MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head, "multihead": Multihead, "routed-mlp": RoutedMlp,
           "operators": Operators, "corners": Corners, "narrow": Narrow, "packed": Packed,
           "copies": Copies, "views": Views, "state": State, "strided": Strided, "rotary": Rotary, "assorted": Assorted,
-          "fourier": Fourier}
+          "fourier": Fourier, "placed": Placed, "written": Written}
 
 
 def options():
@@ -516,7 +596,7 @@ def options():
 def example(o):
     if o.model == "head":
         return torch.randint(0, o.vocabulary, (1, o.seq))
-    if o.model in ("operators", "corners", "narrow", "copies", "views", "state", "strided", "rotary", "assorted", "fourier"):
+    if o.model in ("operators", "corners", "narrow", "copies", "views", "state", "strided", "rotary", "assorted", "fourier", "placed", "written"):
         return torch.randn(3, 2, 4)
     if o.model == "multihead":
         return torch.randn(2, o.seq, o.hidden)

@@ -47,6 +47,9 @@ CASES = {
     "assorted_core_aten": ["--model", "assorted", "--decompose"],
     "fourier": ["--model", "fourier"],
     "fourier_core_aten": ["--model", "fourier", "--decompose"],
+    "placed": ["--model", "placed"],
+    "placed_core_aten": ["--model", "placed", "--decompose"],
+    "written": ["--model", "written"],
     "operators": ["--model", "operators"],
     "operators_core_aten": ["--model", "operators", "--decompose"],
 }
