@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "core/error.h"
@@ -224,7 +225,7 @@ bool is_new_state(std::string_view kind) { return kind == "buffer_mutation" || k
 /// An output of a node that shows elements of another tensor. If `node` is null, the view is the tensor itself under
 /// another name.
 struct View {
-  std::string name, base;
+  std::string base;
   const ProgramNode* node;
   std::size_t output;
 };
@@ -242,6 +243,7 @@ class GraphReader {
     for (const ProgramNode& node : graph_.nodes) {
       if (gives_symbols(node)) continue;
       try {
+        check_names(node);
         read(node);
         if (Target(node.target).in_place)
           change(node);
@@ -255,6 +257,7 @@ class GraphReader {
     for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
       if (std::holds_alternative<None>(graph_.outputs[i])) continue;
       const bool is_state = i < specs.size() && is_new_state(specs[i].kind);
+      freshen(graph_.outputs[i]);
       (is_state ? states : results).push_back(output(graph_.outputs[i], results.size()));
     }
     for (const Argument& input : graph_.inputs)
@@ -265,6 +268,13 @@ class GraphReader {
   }
 
  private:
+  void check_names(const ProgramNode& node) const {
+    const Call call(node, graph_, ids_, builder_);
+    for (const std::string& name : call.outputs())
+      if (!name.empty() && ids_.contains(name))
+        throw Error(fmt::format("expected a result with a name of its own, found '{}' again", name));
+  }
+
   Id output(const Argument& value, std::size_t number) const {
     const auto* t = std::get_if<Tensor>(&value);
     if (t == nullptr) throw Error(fmt::format("output {}: expected a tensor, found {}", number, describe(value)));
@@ -297,7 +307,7 @@ class GraphReader {
     Call call(node, graph_, ids_, builder_);
     for (std::size_t i = 0; i < call.outputs().size(); ++i) {
       const std::string base = shown(node, i);
-      if (!base.empty() && !copies(base, name, call)) views_.push_back({call.outputs()[i], base, &node, i});
+      if (!base.empty() && !copies(base, name, call)) views_.insert_or_assign(call.outputs()[i], View{base, &node, i});
     }
   }
 
@@ -331,33 +341,54 @@ class GraphReader {
       throw Error(
           fmt::format("expected a result {} to put into 'self', found {}", print(type), print(builder_.type(value))));
     assign(self->name, value, call);
+    freshen(self->name);
     ids_.insert_or_assign(result, id(self->name));
-    views_.push_back({result, self->name, nullptr, 0});
+    const auto other_name = views_.find(self->name);
+    const bool is_name = other_name != views_.end() && other_name->second.node == nullptr;
+    views_.insert_or_assign(result, View{is_name ? other_name->second.base : self->name, nullptr, 0});
   }
 
-  void assign(const std::string& name, Id value, const Call& call) {
-    const auto view = std::ranges::find(views_, name, &View::name);
-    if (view != views_.end()) {
-      const View v = *view;
-      const Id whole = v.node == nullptr ? value : written_back(v, value, call);
-      return assign(v.base, whole, call);
+  void assign(std::string name, Id value, const Call& call) {
+    for (auto view = views_.find(name); view != views_.end(); view = views_.find(name)) {
+      if (view->second.node != nullptr) value = written_back(view->second, value, call);
+      name = view->second.base;
     }
     ids_.insert_or_assign(name, value);
     if (std::ranges::count(changed_, name) == 0) changed_.push_back(name);
-    refresh(name);
+    std::vector<std::string> bases = {name};
+    while (!bases.empty()) {
+      const std::string base = bases.back();
+      bases.pop_back();
+      for (const auto& [of_base, view] : views_)
+        if (view.base == base && stale_.insert(of_base).second) bases.push_back(of_base);
+    }
   }
 
-  // Recomputes the views of a tensor that has changed.
-  void refresh(const std::string& base) {
-    for (std::size_t i = 0; i < views_.size(); ++i) {
-      const View v = views_[i];
-      if (v.base != base) continue;
-      if (v.node == nullptr)
-        ids_.insert_or_assign(v.name, id(base));
-      else if (i == 0 || views_[i - 1].node != v.node || views_[i - 1].base != base)  // reads all outputs
-        read(*v.node);
-      refresh(v.name);
+  // Reads a view again if its base has changed, and before that its base.
+  void freshen(std::string name) {
+    std::vector<std::pair<std::string, View>> chain;
+    while (stale_.erase(name) > 0) {
+      chain.emplace_back(name, views_.at(name));
+      name = chain.back().second.base;
     }
+    for (; !chain.empty(); chain.pop_back()) {
+      const auto& [view_name, view] = chain.back();
+      if (view.node == nullptr) {
+        ids_.insert_or_assign(view_name, id(view.base));
+        continue;
+      }
+      read(*view.node);
+      const Call call(*view.node, graph_, ids_, builder_);
+      for (const std::string& output : call.outputs())  // all of them were read
+        if (const auto found = views_.find(output); found != views_.end() && found->second.base == view.base)
+          stale_.erase(output);
+    }
+  }
+
+  void freshen(const Argument& argument) {
+    if (const auto* tensor = std::get_if<Tensor>(&argument)) freshen(tensor->name);
+    if (const auto* list = std::get_if<Tensors>(&argument))
+      for (const std::string& name : list->names) freshen(name);
   }
 
   // Returns the new value of a view's base after the view has got this value.
@@ -439,6 +470,7 @@ class GraphReader {
   }
 
   void read(const ProgramNode& node) {
+    for (const NamedArgument& input : node.inputs) freshen(input.value);
     Call call(node, graph_, ids_, builder_);
     std::vector<Id> results;
     if (has_complex(node)) {
@@ -507,8 +539,9 @@ class GraphReader {
   const ProgramGraph& graph_;
   Builder& builder_;
   Call::Ids ids_;
-  std::vector<View> views_;           // in the order of the program
-  std::vector<std::string> changed_;  // tensors that are not views, in the order of their first change
+  std::map<std::string, View, std::less<>> views_;
+  std::set<std::string, std::less<>> stale_;  // views whose bases have changed since they were read
+  std::vector<std::string> changed_;          // tensors that are not views, in the order of their first change
 };
 
 const TensorType& type_of(const ProgramGraph& graph, const std::string& name) {

@@ -110,6 +110,12 @@ TEST(Pt2, ErrorsNameThePlace) {
   EXPECT_THAT(error_with("mlp_2.5.1.pt2", "{", std::string(1000, '[')), HasSubstr("at most 128 nested levels"));
 }
 
+TEST(Pt2, EachResultHasItsOwnName) {
+  const std::string linear = R"("outputs": [{"as_tensor": {"name": "linear"}}], "metadata")";
+  EXPECT_THAT(error_with("mlp_2.11.0.pt2", R"("outputs": [{"as_tensor": {"name": "gelu"}}], "metadata")", linear),
+              "node 'gelu': expected a result with a name of its own, found 'linear' again");
+}
+
 TEST(Pt2, OutputsThatAreNoTensorsHaveTheirNumber) {
   EXPECT_EQ(error_with("mlp_2.11.0.pt2", R"("outputs": [{"as_tensor": {"name": "softmax"}}, {"as_tensor")",
                        R"("outputs": [{"as_tensor": {"name": "softmax"}}, {"as_int": 3}, {"as_tensor")"),
