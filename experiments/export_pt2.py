@@ -497,7 +497,9 @@ class Placed(nn.Module):
 
     def forward(self, x):
         rows, image, grid = x.reshape(6, 4), x.reshape(1, 2, 3, 4), 1.5 * x.reshape(1, 4, 3, 2)
-        chosen = [x.index_put((self.plane,), x[0, 0, 0]), x.index_put((x > 0,), x[0, 0, 0]), x.index_put((self.mask,), x[:2] * 2),
+        chosen = [x[self.mask] * 2, x[:, :, self.columns], x[self.plane].sum(0), torch.masked_select(x[0], self.columns),
+                  x[self.plane.nonzero()[:, 0]], x.index_put((self.plane,), x[0, 0, 0]), x.index_put((x > 0,), x[0, 0, 0]),
+                  x.index_put((self.mask,), x[:2] * 2),
                   torch.ops.aten.index_put(x, [None, None, self.columns], x[:, :, :3] * 2, True)]
         repeated = [x.repeat_interleave(2), x.repeat_interleave(self.repeats, dim=0, output_size=3),
                     rows.repeat_interleave(torch.tensor(2), 1, output_size=8)]

@@ -119,6 +119,21 @@ Id take(const Given& g) {
   return pick_by_tensors(g.caller(), g.reshape(x, {element_count(g.shape(x))}), {index});
 }
 
+// masked_select and nonzero, of a mask that depends on no input.
+
+Id masked_select(const Given& g) {
+  const Id x = g.tensor("input"), mask = g.tensor("mask");
+  const Shape shape = broadcast("masked_select", g.shape(x), g.shape(mask));
+  return pick_by_tensors(g.caller(), g.expand(x, shape), {g.expand(mask, shape)});
+}
+
+Id nonzero(const Given& g) {
+  const Id x = g.tensor("input");
+  std::vector<Id> columns;
+  for (const std::optional<Id>& places : without_masks(g.caller(), {g.apply("ne", x, 0.0)})) columns.push_back(*places);
+  return g.call("stack", columns, {{"dim", std::int64_t{1}}});
+}
+
 // Wherever the mask is true, takes the next element of the source, in row-major order.
 Id masked_scatter(const Given& g) {
   const Id x = g.tensor("input"), source = g.tensor("source");
@@ -369,6 +384,7 @@ Composites composed_functions() {
        {"aten.logcumsumexp", read_made<logcumsumexp>}, {"aten.ravel", read_made<ravel>}, {"aten.rot90", read_made<rot90>},
        {"aten.std_mean", read_made<moments<true>>}, {"aten.var_mean", read_made<moments<false>>},
        {"aten.masked_scatter", read_made<masked_scatter>},
+       {"aten.masked_select", read_made<masked_select>}, {"aten.nonzero", read_made<nonzero>},
        {"aten.median", read_made<median>}, {"aten.scatter_reduce", read_made<scatter_reduce>},
        {"aten.take", read_made<take>}, {"aten.take_along_dim", read_made<take_along_dim>},
        {"aten.vstack", read_made<stacked<2>>}}};

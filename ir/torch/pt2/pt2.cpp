@@ -528,12 +528,21 @@ class GraphReader {
   // Records the result of an output, after checking it against the type that the file states. `converts`: whether a
   // result of another type is converted, as in place.
   void bind(const Call& call, std::size_t i, Id result, bool converts) {
-    const TensorType &stated = call.output_type(i), found = builder_.type(result);
+    const TensorMeta& meta = meta_of(call, i);
+    const TensorType found = builder_.type(result);
+    const TensorType stated = {meta.type.dtype, meta.open ? found.shape : meta.type.shape};
     const bool alike = (is_float(found.dtype) && is_float(stated.dtype)) ||
                        (is_integer(found.dtype) && is_integer(stated.dtype));  // such as out_int32
     if (found.shape != stated.shape || (found.dtype != stated.dtype && !alike && !converts))
       throw Error(fmt::format("expected the result {} that the file states, found {}", print(stated), print(found)));
-    ids_.insert_or_assign(call.outputs()[i], wrapped(call, call.stated_type(i), call.to(result, stated.dtype)));
+    ids_.insert_or_assign(call.outputs()[i], wrapped(call, meta.stated, call.to(result, stated.dtype)));
+  }
+
+  // Returns what the file states about an output. A size may be symbolic: PyTorch does not look into a constant mask.
+  const TensorMeta& meta_of(const Call& call, std::size_t i) const {
+    const auto found = i < call.outputs().size() ? graph_.tensors.find(call.outputs()[i]) : graph_.tensors.end();
+    if (found == graph_.tensors.end() || !found->second.open) call.output_type(i);  // throws if there is a problem
+    return found->second;
   }
 
   const ProgramGraph& graph_;

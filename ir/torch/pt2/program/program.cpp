@@ -64,6 +64,7 @@ TensorMeta tensor_meta(const Json& json) {
     meta.offset = offset.has("as_int") ? offset.at("as_int").integer() : -1;
   }
   meta.type.shape = shape(json.at("sizes"), meta.problem);
+  meta.open = !meta.problem.empty();
   if (is_complex(type)) {
     meta.type.shape.push_back(2);
     for (std::int64_t& stride : meta.strides) stride *= 2;
