@@ -17,10 +17,14 @@ Needs PyTorch 2.5 or later (a CPU build is enough). Models:
     narrow       integers of 8 and 16 bits, truth values, float64
     packed       linear layers with weights of 4 and 8 bits
     copies       operations in place on copies and on views
+    views        operations in place on views in all spellings, or on what the views show
+    state        buffers and inputs that the program changes
     strided      as_strided: elements by their places in memory
     rotary       complex numbers as in rotary embeddings
     assorted     other operations of Hugging Face's transformers and of quantized models
     fourier      Fourier transforms, and the operations on complex numbers that they need
+    placed       elements written, selected, repeated and resized by indices, and quotients of integers
+    written      functions that deplo writes in its expression language
     corners      both results of max, indices below 0, tensors without elements, powers of integers, fractions in a range
 
 --decompose writes core ATen (run_decompositions) instead of the operators that the model calls. --expected also writes
@@ -335,6 +339,78 @@ class Copies(nn.Module):
                 j.diagonal(dim1=0, dim2=2).mul_(0), j, k[:1].expand(1, 2, 4).movedim(2, 0).add_(2), k)
 
 
+class Views(nn.Module):
+    """Operations in place on views in all spellings, or on the tensor that they show, and operators in place."""
+    def __init__(self, o):
+        super().__init__()
+        self.register_buffer("ids", torch.tensor([5, 0, -3, 12]))
+
+    def forward(self, x):
+        turned, deep, line = x.transpose(0, 2), x.unsqueeze(0), x.reshape(-1)
+        views = [lambda y: y.ravel(), lambda y: y.transpose(0, 2).ravel(), lambda y: y.moveaxis(0, 1), lambda y: y.swapdims(0, 2),
+                 lambda y: y.mT, lambda y: y.adjoint(), lambda y: y[0].H, lambda y: y.T, lambda y: torch.atleast_3d(y[0]),
+                 lambda y: y.unflatten(2, (2, 2)), lambda y: y.view_as(line), lambda y: y[:, None].squeeze(1), lambda y: y.chunk(2)[1],
+                 lambda y: y.tensor_split(3, 2)[1], lambda y: y.tensor_split((1, 3), -1)[1], lambda y: y.hsplit(2)[1],
+                 lambda y: y.vsplit(3)[1], lambda y: y.dsplit(2)[1], lambda y: y.narrow(1, 1, 1), lambda y: y.unfold(2, 2, 2),
+                 lambda y: torch.positive(y), lambda y: F.dropout(y, training=False), lambda y: y.type_as(line),
+                 lambda y: torch.einsum("ijk->kij", y), lambda y: y.unsafe_chunk(2, 2)[1],
+                 lambda y: y.to(y.dtype), lambda y: y.to(y.dtype, copy=True), lambda y: y[None].to(memory_format=torch.channels_last),
+                 lambda y: y[None].contiguous(memory_format=torch.channels_last), lambda y: y.contiguous()]
+        made = []
+        for i, view in enumerate(views):
+            y = x * (i + 1)
+            view(y).add_(1)
+            made.append(y)
+        for i, view in enumerate([*views[::4], lambda y: torch.meshgrid(y[0, 0], y[1, 0], indexing="xy")[1],
+                                  lambda y: torch.broadcast_tensors(deep, y)[1], lambda y: y[:, :1].expand_as(x)]):
+            y = x * (i + 1)
+            shown = view(y)
+            y.mul_(3)
+            made.append(shown * 1)
+        a, b, c, d = (x[0] * n for n in (1, 2, 3, 4))
+        a.unsqueeze_(0).add_(1)
+        b.t_().mul_(2)
+        c.transpose_(0, 1).squeeze_()
+        d.gt_(0.5)
+        mask, ids, more = x > 0, self.ids * 1, self.ids * 1
+        mask &= x < 1
+        mask[0] |= x[0] < -1
+        mask[1] ^= True
+        ids <<= 2
+        more >>= 1
+        more ^= 3
+        with torch.no_grad():
+            e = x * 1
+            part = e[0]
+            e.add_(1)
+        part.mul_(2)
+        return (*made, a, b, c, d, mask, ids, more, e)
+
+
+class State(nn.Module):
+    """Buffers and an input that the program changes, and the running statistics of norms."""
+    def __init__(self, o):
+        super().__init__()
+        self.register_buffer("cache", torch.randn(5, 4))
+        self.register_buffer("unchanged", torch.randn(4))
+        self.register_buffer("mean", torch.randn(2))
+        self.register_buffer("var", 1 + torch.rand(2))
+        self.register_buffer("image_mean", torch.randn(2))
+        self.register_buffer("image_var", 1 + torch.rand(2))
+        self.register_buffer("steps", torch.tensor(3))
+        self.register_buffer("seen", torch.zeros(2, 4))
+
+    def forward(self, x):
+        self.cache[1:3] = x[0]
+        self.steps += 1
+        with torch.no_grad():
+            self.seen.copy_((x > 0).sum(0))
+        y = F.batch_norm(x, self.mean, self.var, training=True, momentum=0.25) + self.mean[:, None]
+        z = F.instance_norm(x, self.image_mean, self.image_var, momentum=0.5)
+        x.mul_(2)
+        return self.cache @ x[1].T + self.unchanged[0], None, y, z * self.image_var[:, None], x + self.steps
+
+
 class Strided(nn.Module):
     """as_strided of tensors with two memory layouts: windows, steps and repeated elements."""
     def __init__(self, o):
@@ -393,6 +469,86 @@ class Assorted(nn.Module):
                 torch._int_mm(self.bytes, self.bytes.T), torch.erfinv(x / 8))
 
 
+class Placed(nn.Module):
+    """Scattered sources of other sizes than the tensor, constant masks, quotients of integers, repeated and resized tensors."""
+    def __init__(self, o):
+        super().__init__()
+        self.register_buffer("ids", torch.tensor([[3, 0], [1, 1]]))
+        self.register_buffer("ends", torch.tensor([0, -1]))
+        self.register_buffer("mask", torch.tensor([True, False, True]))
+        self.register_buffer("plane", torch.tensor([[True, False], [False, True], [True, True]]))
+        self.register_buffer("columns", torch.tensor([True, True, False, True]))
+        self.register_buffer("numbers", torch.tensor([7, -7, 0, 2**40 + 1, -9, 8]))
+        self.register_buffer("divisors", torch.tensor([2, 2, -5, -3, -4, 8]))
+        self.register_buffer("repeats", torch.tensor([2, 0, 1]))
+        self.lstm = nn.LSTM(4, 3, proj_size=2, bidirectional=True)
+
+    def scattered(self, rows):
+        small = [rows.scatter(1, self.ids, rows[4:, :2]), rows.scatter(1, self.ids, 7.0), rows.scatter_add(0, self.ids, rows)]
+        reduced = [rows.scatter(1, self.ids, rows, reduce="add"), rows.scatter(1, self.ids, rows, reduce="multiply"),
+                   rows.scatter_reduce(1, self.ids, rows, "amax"), self.numbers.scatter_reduce(0, self.ids[0], self.divisors, "amin")]
+        return [*small, *reduced, (rows > 0).scatter(1, self.ids, True), rows.index_fill(0, self.ends, 3.0)]
+
+    def quotients(self):
+        a, b, c = self.numbers, self.divisors, self.divisors.to(torch.int32)
+        return [a // b, a % b, torch.div(a, b, rounding_mode="trunc"), torch.fmod(a, b), a % -4, a // -4, 9 // b, -9 % b,
+                torch.div(a, -4, rounding_mode="floor"), torch.div(a, 4, rounding_mode="trunc"), a[:3].to(torch.int32) // c[:3],
+                a[:3].to(torch.int32) % c[:3], self.ids % b[:2], c // self.numbers[:1]]
+
+    def forward(self, x):
+        rows, image, grid = x.reshape(6, 4), x.reshape(1, 2, 3, 4), 1.5 * x.reshape(1, 4, 3, 2)
+        chosen = [x[self.mask] * 2, x[:, :, self.columns], x[self.plane].sum(0), torch.masked_select(x[0], self.columns),
+                  x[self.plane.nonzero()[:, 0]], x.index_put((self.plane,), x[0, 0, 0]), x.index_put((x > 0,), x[0, 0, 0]),
+                  x.index_put((self.mask,), x[:2] * 2),
+                  torch.ops.aten.index_put(x, [None, None, self.columns], x[:, :, :3] * 2, True)]
+        repeated = [x.repeat_interleave(2), x.repeat_interleave(self.repeats, dim=0, output_size=3),
+                    rows.repeat_interleave(torch.tensor(2), 1, output_size=8)]
+        resized = [F.interpolate(x, size=7), F.interpolate(x, scale_factor=0.77), F.interpolate(x, size=7, mode="nearest-exact")]
+        sampled = [F.grid_sample(image, grid, mode, padding, align_corners=corners)
+                   for mode, padding, corners in (("bicubic", "zeros", True), ("bicubic", "border", False), ("bilinear", "reflection", False),
+                                                  ("bicubic", "reflection", True), ("nearest", "reflection", True))]
+        return (*self.scattered(rows), *self.quotients(), *chosen, *repeated, *resized, *sampled, torch.rsub(x, 2, alpha=0.5),
+                torch.rsub(x, x[:1], alpha=3), *self.lstm(x)[1])
+
+
+class Written(nn.Module):
+    """Functions that deplo composes of others in its expression language."""
+    def __init__(self, o):
+        super().__init__()
+        self.register_buffer("numbers", torch.tensor([[4, -2, 0], [7, 7, -9]]))
+        self.register_buffer("labels", torch.tensor([[1, 3, -1, 0], [2, -1, 0, 1]]))
+
+    def pointwise(self, x):
+        y, whole = x.flip(0), torch.round(x)
+        return [torch.fmax(x, y), torch.fmin(x, y), torch.signbit(x), torch.isposinf(x / 0), torch.isneginf(x / 0), torch.isclose(x, y, 0.5),
+                torch.isclose(x, y, atol=0.25), torch.float_power(x.abs(), 2.5), torch.float_power(2, x), torch.xlogy(x.abs(), y.abs()),
+                torch.xlogy(2, y.abs()), torch.sinc(x), torch.heaviside(whole, y), torch.deg2rad(x), torch.rad2deg(x), torch.ldexp(x, whole),
+                torch.logaddexp2(x, y), torch.isin(whole, whole[0]), torch.isin(self.numbers, 7, invert=True), torch.special.sinc(x)]
+
+    def reductions(self, x):
+        gaps = torch.where(x > 1, torch.nan, x)
+        return [*torch.aminmax(x), *torch.aminmax(x, dim=1, keepdim=True), torch.count_nonzero(self.numbers), torch.count_nonzero(self.numbers, 1),
+                torch.nansum(gaps), torch.nansum(gaps, 1, keepdim=True), torch.nanmean(gaps, (0, 2)), torch.dist(x[0], x[1]),
+                torch.dist(x[0], x[1], 1), torch.trapezoid(x, dx=0.5), torch.trapezoid(x, x[0, 0], dim=-1), torch.linalg.matrix_norm(x),
+                torch.quantile(x, 0.3, dim=2), torch.kthvalue(x, 2, 0).values, torch.msort(x)]
+
+    def products(self, x):
+        a, b, square = x[0], x[1], x[:, :, :2]
+        return [torch.tensordot(x, x, dims=([1, 2], [1, 2])), torch.tensordot(a, b.T, 1), torch.inner(a, b), torch.vdot(a[0], b[1]),
+                torch.addmv(a[:, 0], b, a[0], beta=0.5), torch.addr(b, a[:, 1], b[0], alpha=2), torch.addbmm(a[:, :2], x, x.mT),
+                torch.linalg.matrix_power(square, 3), torch.matrix_power(square, 0), torch.linalg.multi_dot((a, b.T, a)),
+                torch.chain_matmul(a, b.T), torch.ger(a[0], b[0])]
+
+    def forward(self, x):
+        shaped = [torch.column_stack((x[0, 0], x[1].T)), torch.diagflat(x[0, 0], 1), torch.block_diag(x[0], x[1, 0], x[2]),
+                  torch.cartesian_prod(x[0, 0], x[1, 1]), (x[0] * 1).fill_diagonal_(5.0), F.pdist(x[0].T)]
+        made = [torch.hann_window(4, dtype=x.dtype) + x, torch.hamming_window(4, False, dtype=x.dtype) + x,
+                torch.blackman_window(4, dtype=x.dtype) + x, torch.bartlett_window(4, dtype=x.dtype) + x, torch.tril_indices(3, 4, 1), torch.triu_indices(3, 4)]
+        losses = [F.multilabel_margin_loss(x[0], self.labels), F.multilabel_margin_loss(x[1], self.labels, reduction="none")]
+        same = F.alpha_dropout(x, 0.5, self.training), F.feature_alpha_dropout(x, 0.5, self.training)
+        return (*self.pointwise(x), *self.reductions(x), *self.products(x), *shaped, *made, *losses, *same)
+
+
 class Fourier(nn.Module):
     """Fourier transforms of real and complex numbers, of lines and of planes, and of windows of a signal."""
     def __init__(self, o):
@@ -414,7 +570,8 @@ class Fourier(nn.Module):
 
 MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head, "multihead": Multihead, "routed-mlp": RoutedMlp,
           "operators": Operators, "corners": Corners, "narrow": Narrow, "packed": Packed,
-          "copies": Copies, "strided": Strided, "rotary": Rotary, "assorted": Assorted, "fourier": Fourier}
+          "copies": Copies, "views": Views, "state": State, "strided": Strided, "rotary": Rotary, "assorted": Assorted,
+          "fourier": Fourier, "placed": Placed, "written": Written}
 
 
 def options():
@@ -441,7 +598,7 @@ def options():
 def example(o):
     if o.model == "head":
         return torch.randint(0, o.vocabulary, (1, o.seq))
-    if o.model in ("operators", "corners", "narrow", "copies", "strided", "rotary", "assorted", "fourier"):
+    if o.model in ("operators", "corners", "narrow", "copies", "views", "state", "strided", "rotary", "assorted", "fourier", "placed", "written"):
         return torch.randn(3, 2, 4)
     if o.model == "multihead":
         return torch.randn(2, o.seq, o.hidden)
@@ -449,11 +606,14 @@ def example(o):
 
 
 def write_expected(path, model, x):
-    wide = copy.deepcopy(model).double()
+    wide, given = copy.deepcopy(model).double(), x if x.dtype == torch.int64 else x.double()
+    states = [*wide.buffers(), *(t for t in vars(wide).values() if isinstance(t, torch.Tensor)), given]
+    old = [t.clone() for t in states]
     with torch.no_grad():
-        y = wide(x if x.dtype == torch.int64 else x.double())
+        y = wide(given)
+    changed = [t for t, before in zip(states, old) if not torch.equal(t, before)]
     tensor = lambda t: {"shape": list(t.shape), "values": t.flatten().tolist()}
-    outputs = [tensor(t) for t in (y if isinstance(y, tuple) else (y,))]
+    outputs = [tensor(t) for t in (*(y if isinstance(y, tuple) else (y,)), *changed) if t is not None]
     with open(path, "w") as f:
         json.dump({"torch": torch.__version__, "inputs": [tensor(x)], "outputs": outputs}, f)
         f.write("\n")
@@ -468,7 +628,8 @@ def main():
     if o.decompose:
         program = program.run_decompositions()
     if o.bare:
-        for node in program.graph.nodes:
+        graphs = [m.graph for m in program.graph_module.modules() if isinstance(m, torch.fx.GraphModule)]
+        for node in (node for graph in graphs for node in graph.nodes):
             for key in ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn", "from_node"):
                 node.meta.pop(key, None)
     torch.export.save(program, o.output)

@@ -63,6 +63,7 @@ class GraphSubject : public Subject {
         graph_(read_given(source, options.inputs)),
         whole_(graph_),
         passes_(engine::passes_of(source.options, engine::fusion_target(options.target, options.device))) {
+    note_ = graph_.note;
     for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
       const ir::torch::Node& node = graph_.nodes[static_cast<std::size_t>(graph_.outputs[i])];
       const bool is_empty = ir::element_count(node.type.shape) == 0;

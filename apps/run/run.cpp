@@ -68,6 +68,7 @@ class Runner {
         graph_(subject_->lower(cache_)),
         module_(subject_->module()),
         plan_(engine::plan_buffers(module_)) {
+    if (!subject_->note().empty()) progress.line("warning: " + subject_->note());
     if (!options.no_measure)
       cache_.decide_foreign([this](const ir::Program& kernel, const engine::Schedule& foreign) {
         return adoption_.decide(kernel, foreign);

@@ -29,6 +29,8 @@ class Subject {
 
   /// Makes the kernels of a graph by the decisions of fusion in the store. Must be called before module().
   virtual engine::GraphSchedule lower(engine::TunedCache&) { return {}; }
+  /// Returns a warning about the source; "" if there is none.
+  const std::string& note() const { return note_; }
   const ir::Module& module() const { return module_; }
   const std::vector<Output>& outputs() const { return outputs_; }
   /// The outputs of a graph that have no elements, so that no kernel writes them.
@@ -45,6 +47,7 @@ class Subject {
   virtual double reference_bytes() const = 0;
 
  protected:
+  std::string note_;
   ir::Module module_;
   std::vector<Output> outputs_, empty_outputs_;
 };

@@ -87,8 +87,8 @@ Id Builder::add(Node node, std::string_view name) {
   names_.emplace(candidate, 0);
   node.name = std::move(candidate);
   node.wide = node.type.dtype == DType::i64;
-  graph_.nodes.push_back(std::move(node));
-  return static_cast<Id>(graph_.nodes.size()) - 1;
+  nodes_.push_back(std::move(node));
+  return static_cast<Id>(nodes_.size()) - 1;
 }
 
 Id Builder::input(std::string_view name, TensorType type, ValueSource source) {
@@ -99,12 +99,12 @@ Id Builder::input(std::string_view name, TensorType type, ValueSource source) {
 
 Id Builder::parameter(std::string_view name, TensorType type, ValueSource source) {
   const Id id = input(name, std::move(type), std::move(source));
-  graph_.nodes.back().kind = Node::Kind::parameter;
+  nodes_.back().kind = Node::Kind::parameter;
   return id;
 }
 
 void Builder::drop_input(Id id) {
-  Node& node = graph_.nodes[static_cast<std::size_t>(id)];
+  Node& node = nodes_[static_cast<std::size_t>(id)];
   CHECK(node.kind == Node::Kind::input);
   names_.erase(node.name);
   node.kind = Node::Kind::parameter;
@@ -113,7 +113,7 @@ void Builder::drop_input(Id id) {
 }
 
 void Builder::redraw(Id id, Fill fill) {
-  Node& node = graph_.nodes[static_cast<std::size_t>(id)];
+  Node& node = nodes_[static_cast<std::size_t>(id)];
   CHECK(node.kind == Node::Kind::parameter);
   node.source.fill = fill;
 }
@@ -140,20 +140,20 @@ Graph Builder::finish(const std::vector<Id>& outputs) {
   std::vector<bool> needed(size(), false);
   for (const Id output : outputs) needed[static_cast<std::size_t>(output)] = true;
   for (std::size_t i = size(); i-- > 0;) {
-    if (graph_.nodes[i].kind == Node::Kind::input) needed[i] = true;
+    if (nodes_[i].kind == Node::Kind::input) needed[i] = true;
     if (needed[i])
-      for (const Id arg : graph_.nodes[i].args) needed[static_cast<std::size_t>(arg)] = true;
+      for (const Id arg : nodes_[i].args) needed[static_cast<std::size_t>(arg)] = true;
   }
   std::vector<Id> renumbered(size(), -1);
   Graph result;
   for (std::size_t i = 0; i < size(); ++i) {
     if (!needed[i]) continue;
     renumbered[i] = static_cast<Id>(result.nodes.size());
-    for (Id& arg : graph_.nodes[i].args) arg = renumbered[static_cast<std::size_t>(arg)];
-    result.nodes.push_back(std::move(graph_.nodes[i]));
+    for (Id& arg : nodes_[i].args) arg = renumbered[static_cast<std::size_t>(arg)];
+    result.nodes.push_back(std::move(nodes_[i]));
   }
   for (const Id output : outputs) result.outputs.push_back(renumbered[static_cast<std::size_t>(output)]);
-  graph_ = {};
+  nodes_.clear();
   names_.clear();
   fit_integers(result);
   return result;

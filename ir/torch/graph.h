@@ -1,6 +1,7 @@
 // Torch IR: an SSA graph of PyTorch operations with every type known.
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 #include <string_view>
@@ -45,6 +46,7 @@ struct Graph {
   std::vector<Node> nodes;
   std::vector<Id> outputs;
   bool allow_tf32 = false;  // for all kernels that multiply f32 (ir/program.h); torch.backends.cuda.matmul.allow_tf32
+  std::string note;         // a warning about the program that the graph was read from; "" if there is none
   bool operator==(const Graph&) const = default;
 };
 
@@ -54,7 +56,8 @@ struct Graph {
 /// where attributes that equal the operation's default are left out.
 std::string print(const Graph&);
 
-/// Builds a graph node by node, and infers types (operations/ops.h). Not thread-safe.
+/// Builds a graph node by node, and infers types (operations/ops.h). References to its nodes and their types stay valid
+/// until finish(). Not thread-safe.
 class Builder {
  public:
   /// Adds an input. `name` becomes an identifier that is unique in the graph ("x", "x_1"). Throws Error if an extent is
@@ -71,16 +74,16 @@ class Builder {
   void drop_input(Id);
   /// Changes the distribution from which a parameter is drawn.
   void redraw(Id, Fill);
-  const Node& node(Id id) const { return graph_.nodes[static_cast<std::size_t>(id)]; }
+  const Node& node(Id id) const { return nodes_[static_cast<std::size_t>(id)]; }
   const TensorType& type(Id id) const { return node(id).type; }
-  std::size_t size() const { return graph_.nodes.size(); }
+  std::size_t size() const { return nodes_.size(); }
   /// Returns the graph. Drops nodes other than inputs that no output needs, and fits integers (ranges.h). The builder
   /// is empty afterwards.
   Graph finish(const std::vector<Id>& outputs);
 
  private:
   Id add(Node node, std::string_view name);
-  Graph graph_;
+  std::deque<Node> nodes_;                         // which does not move them
   std::map<std::string, int, std::less<>> names_;  // name → the last number appended to it
 };
 

@@ -203,6 +203,7 @@ class Fitter {
       const auto divisor = static_cast<double>(node.integer("divisor"));
       return {std::floor(a().low / divisor), std::floor(a().high / divisor)};
     }
+    if (op == "whole_quotient") return unite(absolute(a()), -absolute(a()));
     if (op == "remainder") return {0, static_cast<double>(node.integer("divisor")) - 1};
     if (op == "sum") return up_to(count(node), a());
     if (op == "cumsum") return up_to(extent(node, node.integer("dim")), a());

@@ -26,6 +26,12 @@ Graph Interpreter::run(const std::vector<Statement>& program) {
                 [&] { return session_.finish(outputs_of(session_, expression_ ? *expression_ : *assigned_)); });
 }
 
+Graph Interpreter::call_written(std::string_view name, const std::function<Arguments(Session&)>& arguments) {
+  const Value function = written(name);
+  const Value result = invoke(function, arguments(session_));
+  return session_.finish(outputs_of(session_, result));
+}
+
 void Interpreter::top_level(const Statement& s) {
   if (s.kind == Statement::Kind::expression && s.value.kind != Expr::Kind::string) {
     Value value = evaluate(s.value, globals_);
@@ -227,6 +233,10 @@ void Interpreter::declare(const Statement& s, Scope& scope) {
   }
   type->attributes = body->variables;
   scope.variables.insert_or_assign(s.name, Value{type});
+}
+
+Graph call_written(std::string_view name, const std::function<Arguments(Session&)>& arguments) {
+  return Interpreter("torch", DType::f32, {}, {}).call_written(name, arguments);
 }
 
 }  // namespace deplo::ir::torch::python

@@ -1,5 +1,6 @@
 // Evaluates the syntax tree. Private to the files of this folder that define its functions.
 #pragma once
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,8 @@ class Interpreter {
  public:
   Interpreter(std::string_view where, DType default_dtype, const Symbols& sizes, const Symbols& arrays);
   Graph run(const std::vector<Statement>&);
+  /// Calls a definition of functions/written.cpp.
+  Graph call_written(std::string_view name, const std::function<Arguments(Session&)>& arguments);
 
  private:
   /// What runs after a statement: the next statement, the loop's next iteration, the code after the loop, or the
@@ -121,6 +124,10 @@ class Interpreter {
   Scope* written_ = nullptr;  // scope of the definitions of functions/written.cpp
   bool defining_ = false;
 };
+
+/// Calls a function that is written in the language itself (functions/written.cpp), and returns the graph of its results.
+/// Its inputs are the leaves of `arguments`, in the order in which they became nodes.
+Graph call_written(std::string_view name, const std::function<Arguments(Session&)>& arguments);
 
 /// Returns the scope that has a variable: this scope, one around it, or the text's. Null if no scope has the variable.
 Scope* find_scope(Scope&, Scope& globals, std::string_view name);

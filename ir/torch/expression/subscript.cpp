@@ -50,11 +50,14 @@ Id one_index(Session& session, Id x, const Value& index, std::int64_t& dim) {
     return session.call("select", {x}, {{"dim", dim}, {"index", at}});
   }
   if (is_tensor(index)) {
-    const Id indices = session.tensor(index);
-    if (session.type(indices).dtype == DType::boolean)
-      throw Error(
-          "expected integers in a tensor of indices, found truth values: the number of elements that they select "
-          "depends on data; use torch.where");
+    Id indices = session.tensor(index);
+    if (session.type(indices).dtype == DType::boolean) {
+      if (session.type(indices).shape.size() != 1 || !known_values(caller_of(session, "[]"), indices))
+        throw Error(
+            "expected integers in a tensor of indices, found truth values: the number of elements that they select "
+            "depends on data; use torch.where");
+      indices = *without_masks(caller_of(session, "[]"), {indices})[0];
+    }
     const Id selected = session.call("index_select", {x, indices},
                                      {{"dim", dim}, {"wraps", may_be_negative(caller_of(session, "[]"), indices)}});
     dim += static_cast<std::int64_t>(session.type(indices).shape.size());

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "ir/torch/operations/given.h"
+#include "ir/types/integers.h"
 
 namespace deplo::ir::torch {
 namespace composed {
@@ -83,39 +84,55 @@ Id cdist(const Given& g) {
 
 Id fmod(const Given& g) {
   const Id x = g.tensor("input"), divisor = g.operand("other");
-  if (!is_float(g.dtype(x)) && !is_float(g.dtype(divisor)))
-    return g.apply("sub", x, g.apply("mul", quotient_towards_zero(g.caller(), x, g.integer("other", 1)), divisor));
+  if (!is_float(g.dtype(x)) && !is_float(g.dtype(divisor))) return whole_remainder(g.caller(), x, divisor, false);
   return remainder_towards_zero(g.caller(), x, divisor);
 }
 
-// scatter_reduce: the sum, mean, prod, amax or amin of the source elements that go to the same position. With
-// include_self, the old element at that position takes part; otherwise it is replaced.
 Id scatter_reduce(const Given& g) {
-  const Id x = g.tensor("input"), index = g.tensor("index"), source = g.tensor("src");
-  const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(x));
-  const std::string by = g.text("reduce", "");
-  if (g.shape(index) != g.shape(source)) g.refuse("an index of the source's shape", index);
+  const Id x = g.tensor("input");
+  return scatter_reduced(g, {x, g.tensor("index"), g.tensor("src"), g.dim(g.integer("dim", 0), g.rank(x))},
+                         g.text("reduce", ""), g.flag("include_self", true));
+}
+
+// Reduces the source elements that go to the same position. Without the old elements, these are replaced.
+Id reduced_at(const Given& g, const Scatter& s, const std::string& by, bool with_self) {
+  if (g.shape(s.index) != g.shape(s.source)) g.refuse("an index no larger than the source", s.index);
   const std::string op = by == "mean" ? "sum" : by;
-  if (op != "sum" && op != "prod" && op != "amax" && op != "amin")
-    g.fail("reduce", "'sum', 'mean', 'prod', 'amax' or 'amin'");
-  const double neutral = op == "sum" ? 0 : op == "prod" ? 1 : op == "amax" ? -infinity : infinity;
-  const Id target = moved_last(g, x, dim), places = unsqueezed(g, moved_last(g, index, dim), -2);
-  const Id values = unsqueezed(g, moved_last(g, source, dim), -2);
+  const DType dtype = g.dtype(s.x);
+  const double end = is_float(dtype) ? infinity : dtype == DType::i64 ? max_exact_integer - 1 : 0x1p31 - 1;
+  const double neutral = op == "sum" ? 0 : op == "prod" ? 1 : op == "amax" ? -end : end;
+  const Id none = g.caller().scalar(neutral, is_float(dtype) ? DType::f32 : DType::i64);
+  const Id target = moved_last(g, s.x, s.dim), places = unsqueezed(g, moved_last(g, s.index, s.dim), -2);
+  const Id values = unsqueezed(g, moved_last(g, s.source, s.dim), -2);
   const Id hits = g.apply("eq", places, unsqueezed(g, numbers(g, g.shape(target).back()), 1));
-  const Id sent = reduced(g, op, g.where(hits, values, g.scalar(neutral)), -1);
+  const Id sent = reduced(g, op, g.where(hits, values, none), -1);
   const std::string_view join = op == "sum" ? "add" : op == "prod" ? "mul" : op == "amax" ? "maximum" : "minimum";
-  const bool with_self = g.flag("include_self", true);
   Id result = with_self ? g.apply(join, target, sent) : sent;
-  const Id count = reduced(g, "sum", g.to(hits, g.dtype(x)), -1);
+  const Id count = reduced(g, "sum", g.to(hits, g.dtype(s.x)), -1);
   if (by == "mean") result = g.apply("div", result, with_self ? g.apply("add", count, 1.0) : count);
   if (!with_self) result = g.where(g.apply("gt", count, 0.0), result, target);
-  return moved_back(g, result, dim);
+  return moved_back(g, result, s.dim);
 }
 
 // take: returns the elements whose flat indices, in row-major order, are given.
 Id take(const Given& g) {
   const Id x = g.tensor("input"), index = g.tensor("index");
   return pick_by_tensors(g.caller(), g.reshape(x, {element_count(g.shape(x))}), {index});
+}
+
+// masked_select and nonzero, of a mask that depends on no input.
+
+Id masked_select(const Given& g) {
+  const Id x = g.tensor("input"), mask = g.tensor("mask");
+  const Shape shape = broadcast("masked_select", g.shape(x), g.shape(mask));
+  return pick_by_tensors(g.caller(), g.expand(x, shape), {g.expand(mask, shape)});
+}
+
+Id nonzero(const Given& g) {
+  const Id x = g.tensor("input");
+  std::vector<Id> columns;
+  for (const std::optional<Id>& places : without_masks(g.caller(), {g.apply("ne", x, 0.0)})) columns.push_back(*places);
+  return g.call("stack", columns, {{"dim", std::int64_t{1}}});
 }
 
 // Wherever the mask is true, takes the next element of the source, in row-major order.
@@ -145,8 +162,8 @@ Id take_along_dim(const Given& g) {
 Id index_fill(const Given& g) {
   const Id x = g.tensor("input"), index = g.tensor("index");
   const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(x));
-  const Id hits =
-      g.apply("eq", unsqueezed(g, numbers(g, g.shape(x)[dim]), 1), g.reshape(index, {element_count(g.shape(index))}));
+  const Id places = counted_from_start(g.caller(), g.reshape(index, {element_count(g.shape(index))}), g.shape(x)[dim]);
+  const Id hits = g.apply("eq", unsqueezed(g, numbers(g, g.shape(x)[dim]), 1), places);
   const Id hit = reduced(g, "amax", g.to(hits, DType::i32), -1);
   Shape along(g.rank(x), 1);
   along[dim] = g.shape(x)[dim];
@@ -331,6 +348,12 @@ Id fold(const Given& g) {
 }  // namespace
 }  // namespace composed
 
+Id scatter_reduced(const Given& g, const Scatter& s, const std::string& by, bool with_self) {
+  if (by != "sum" && by != "mean" && by != "prod" && by != "amax" && by != "amin")
+    g.fail("reduce", "'sum', 'mean', 'prod', 'amax' or 'amin'");
+  return in_covered_part(g, s, [&](const Scatter& part) { return composed::reduced_at(g, part, by, with_self); });
+}
+
 // clang-format off
 Composites composed_functions() {
   using namespace composed;
@@ -367,6 +390,7 @@ Composites composed_functions() {
        {"aten.logcumsumexp", read_made<along_dimension<logcumsumexp>>}, {"aten.ravel", read_made<ravel>}, {"aten.rot90", read_made<rot90>},
        {"aten.std_mean", read_made<moments<true>>}, {"aten.var_mean", read_made<moments<false>>},
        {"aten.masked_scatter", read_made<masked_scatter>},
+       {"aten.masked_select", read_made<masked_select>}, {"aten.nonzero", read_made<nonzero>},
        {"aten.median", read_made<along_dimension<median>>}, {"aten.scatter_reduce", read_made<along_dimension<scatter_reduce>>},
        {"aten.take", read_made<take>}, {"aten.take_along_dim", read_made<take_along_dim>},
        {"aten.vstack", read_made<stacked<2>>}}};

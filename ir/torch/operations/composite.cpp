@@ -209,8 +209,11 @@ Composites other_composites() {
       {"aten.clone", read_identity},
       {"aten.contiguous", read_identity},
       {"aten.detach", read_identity},
-      {"aten.detach_", read_identity},
       {"aten.lift_fresh_copy", read_identity},
+      {"aten.positive", read_identity},
+      {"aten.real", read_identity},  // of a real tensor
+      {"aten.resolve_conj", read_identity},
+      {"aten.resolve_neg", read_identity},
       {"aten.cross_entropy_loss", read_cross_entropy},
       {"aten.nll_loss", read_nll_loss},
       {"aten.nll_loss2d", read_nll_loss},
@@ -218,6 +221,9 @@ Composites other_composites() {
       {"aten.nll_loss_forward", read_nll_loss},
       {"aten.nll_loss_nd", read_nll_loss},
       {"aten.dropout", read_dropout},
+      {"aten.alpha_dropout", read_dropout},
+      {"aten.feature_alpha_dropout", read_dropout},
+      {"aten.feature_dropout", read_dropout},
       {"aten.native_dropout", read_dropout},
       {"aten._assert_async", read_nothing},
       {"aten._assert_scalar", read_nothing},
@@ -232,7 +238,7 @@ std::vector<Composites> composites() {
   return {
       other_composites(),     activations(), bitwise_names(),  channel_norms(), contractions(), composed_functions(),
       elementary_functions(), histograms(),  interpolations(), losses(),        placements(),   poolings(),
-      rearrangements(),       recurrences(), samplings(),      strided_views(), vector_norms()};
+      rearrangements(),       recurrences(), samplings(),      strided_views(), vector_norms(), written_functions()};
 }
 
 }  // namespace deplo::ir::torch

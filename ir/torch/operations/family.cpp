@@ -48,7 +48,14 @@ Caller caller_of(python::Session& session, std::string_view name) {
             const auto whole = static_cast<std::int64_t>(value);
             return session.operand(is_integer(dtype) ? python::Value{whole} : python::Value{value}, name, 1);
           },
-          [&session](Id id) -> const Node& { return session.node(id); }};
+          [&session](Id id) -> const Node& { return session.node(id); },
+          [&session](Numbers numbers) {
+            const TensorType type = {DType::i64, {static_cast<std::int64_t>(numbers.size())}};
+            python::Leaf* leaf = session.make_leaf(type, {}, true);
+            leaf->name = "list";
+            leaf->source.values = std::make_shared<const Numbers>(std::move(numbers));
+            return session.tensor({leaf});
+          }};
 }
 
 Caller caller_of(const python::Call& c) { return caller_of(c.session, c.name); }
@@ -58,7 +65,13 @@ Caller caller_of(pt2::Call& call) {
             return call.add(op, std::move(args), std::move(attributes));
           },
           [&](double value, DType dtype) { return call.builder().scalar(value, dtype); },
-          [&](Id id) -> const Node& { return call.builder().node(id); }};
+          [&](Id id) -> const Node& { return call.builder().node(id); },
+          [&](Numbers numbers) {
+            const TensorType type = {DType::i64, {static_cast<std::int64_t>(numbers.size())}};
+            ValueSource source;
+            source.values = std::make_shared<const Numbers>(std::move(numbers));
+            return call.builder().parameter("list", type, std::move(source));
+          }};
 }
 
 python::Value call_plain(const python::Call& c) {

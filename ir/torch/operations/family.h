@@ -72,6 +72,7 @@ Composites recurrences();
 Composites samplings();
 Composites strided_views();
 Composites vector_norms();
+Composites written_functions();
 
 // Helpers that several families use.
 
@@ -84,6 +85,7 @@ struct Caller {
   std::function<Id(std::string_view op, std::vector<Id> args, Attributes)> call;
   std::function<Id(double, DType)> scalar;
   std::function<const Node&(Id)> node;
+  std::function<Id(Numbers)> list;  // adds a constant of one dimension
 };
 Caller caller_of(python::Session&, std::string_view name);  // `name`: the call's name, for messages
 Caller caller_of(const python::Call&);
@@ -100,6 +102,16 @@ Id put_by_tensors(const Caller&, Id x, const std::vector<std::optional<Id>>& ind
 Id extreme_index(const Caller&, const Node& extreme);
 /// Whether an index tensor may have negative elements. False only if its graph proves that it has none.
 bool may_be_negative(const Caller&, Id index);
+/// Returns the indices of a dimension of this extent. Negative indices, which count from its end, become positive.
+Id counted_from_start(const Caller&, Id index, std::int64_t extent);
+/// Returns the elements of a tensor that depends on no input, and only on parameters whose values a file has. Returns
+/// nullopt for other tensors, and for very large ones.
+std::optional<std::vector<double>> known_values(const Caller&, Id);
+/// Returns a vector of integers. They are an arange if their steps are equal, otherwise a constant.
+Id list_of(const Caller&, const std::vector<std::int64_t>&);
+/// Replaces each mask (a tensor of truth values) by the indices of its true elements: a list for each dimension of the
+/// mask. Throws Error if the elements of a mask are not known.
+std::vector<std::optional<Id>> without_masks(const Caller&, const std::vector<std::optional<Id>>& indices);
 /// Returns floor(x) for floats.
 Id floor_of(const Caller&, Id x);
 /// Returns round(x) for floats; halves are rounded to even numbers.
@@ -108,8 +120,10 @@ Id round_of(const Caller&, Id x);
 Id trunc_of(const Caller&, Id x);
 /// Returns fmod(x, divisor) for floats. The remainder has the sign of x.
 Id remainder_towards_zero(const Caller&, Id x, Id divisor);
-/// Returns x / divisor for integers, rounded towards 0.
-Id quotient_towards_zero(const Caller&, Id x, std::int64_t divisor);
+/// Returns x / divisor for integers, rounded down or towards 0. The divisor may be a number.
+Id whole_quotient(const Caller&, Id x, Id divisor, bool down);
+/// Returns x minus the multiple of the divisor that whole_quotient counts.
+Id whole_remainder(const Caller&, Id x, Id divisor, bool down);
 /// Throws Error unless the first argument is a tensor of floats.
 void check_float(const Inference&);
 /// Throws Error if the first `count` arguments have different dtypes, or are boolean.

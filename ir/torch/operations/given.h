@@ -1,6 +1,7 @@
 // The arguments of a call by name, whether the call comes from an expression or from a `.pt2` file. A function that
 // becomes several operations is written once, and both readers build the same graph from it.
 #pragma once
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -102,6 +103,17 @@ Id angle_of(const Given&, Id y, Id x);
 
 /// Returns the elements (i, i + offset) of two dimensions, as the last dimension.
 Id diagonal_of(const Given&, Id x, std::int64_t offset, std::size_t dim1, std::size_t dim2);
+/// The arguments of a scatter. The index says for each element of the source, at which position along the dimension it
+/// goes.
+struct Scatter {
+  Id x, index, source;
+  std::size_t dim;
+};
+/// Places a source that may be larger than the index, into an x that may be larger than the index: the elements beyond
+/// the index do not take part. `place` gets parts of equal shapes, except in dimension `dim`.
+Id in_covered_part(const Given&, Scatter, const std::function<Id(const Scatter&)>& place);
+/// scatter_reduce, by 'sum', 'mean', 'prod', 'amax' or 'amin'. `with_self`: the old elements take part.
+Id scatter_reduced(const Given&, const Scatter&, const std::string& by, bool with_self);
 
 /// Converts several tensors to a tuple, which is what an expression gets from a function with several results.
 python::Value results_of(const std::vector<Id>&);

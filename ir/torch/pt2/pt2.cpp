@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "core/error.h"
@@ -11,6 +12,7 @@
 #include "ir/torch/operations/operation.h"
 #include "ir/torch/pt2/complex.h"
 #include "ir/torch/pt2/program/call.h"
+#include "ir/torch/pt2/program/inline.h"
 #include "ir/torch/pt2/program/program.h"
 #include "ir/torch/pt2/weights.h"
 #include "ir/torch/pt2/zip.h"
@@ -42,24 +44,20 @@ std::string unsupported(std::string_view target, std::string_view name) {
   return fmt::format("expected a supported operation, found {}{}", target, did_you_mean(name, names));
 }
 
-/// Splits "torch.ops.aten.add.Tensor" into "aten.add" and "Tensor".
-struct Target {
-  std::string_view name, overload;
-
-  explicit Target(std::string_view target) {
-    if (target.starts_with(aten_prefix)) target.remove_prefix(aten_prefix.size());
-    const std::size_t dot = target.find('.', target.find('.') + 1);
-    name = target.substr(0, dot);
-    overload = dot < target.size() ? target.substr(dot + 1) : "";
-  }
-  /// Whether the operation changes its argument `self`, as add_ does and __and__ does not.
-  bool is_in_place() const { return name.ends_with('_') && !name.ends_with("__"); }
-};
+template <std::size_t n>
+bool is_one_of(std::string_view name, const std::array<std::string_view, n>& names) {
+  return std::ranges::find(names, name) != names.end();
+}
 
 /// Returns the usual name of an operation that has several names in PyTorch.
 std::string_view plain_name(std::string_view name) {
   constexpr auto others = std::to_array<std::pair<std::string_view, std::string_view>>(
-      {{"aten._unsafe_index", "aten.index"},
+      {{"aten.__iand__", "aten.__and__"},
+       {"aten.__ilshift__", "aten.__lshift__"},
+       {"aten.__ior__", "aten.__or__"},
+       {"aten.__irshift__", "aten.__rshift__"},
+       {"aten.__ixor__", "aten.__xor__"},
+       {"aten._unsafe_index", "aten.index"},
        {"aten.absolute", "aten.abs"},
        {"aten.arccos", "aten.acos"},
        {"aten.arccosh", "aten.acosh"},
@@ -103,37 +101,90 @@ std::string_view plain_name(std::string_view name) {
   return found == others.end() ? name : found->second;
 }
 
-// Finds a function. An in-place operation is found as the operation of the same name without the `_`. Throws Error.
+/// Whether the function changes its argument `self`, as add_ and __iand__ do, and __and__ does not.
+bool changes_self(std::string_view name) {
+  constexpr auto operators = std::to_array<std::string_view>(
+      {"aten.__iand__", "aten.__ilshift__", "aten.__ior__", "aten.__irshift__", "aten.__ixor__"});
+  return name.ends_with("__") ? is_one_of(name, operators) : name.ends_with('_');
+}
+
+/// Whether the in-place function of this name gives its tensor another shape, and changes no element. Later nodes read
+/// its result, which is a view.
+bool changes_shape(std::string_view name) {
+  constexpr auto names =
+      std::to_array<std::string_view>({"aten.as_strided", "aten.detach", "aten.squeeze", "aten.swapaxes",
+                                       "aten.swapdims", "aten.t", "aten.transpose", "aten.unsqueeze"});
+  return is_one_of(name, names);
+}
+
+/// What a node calls. "torch.ops.aten.add_.Tensor" is the function "aten.add" with the overload "Tensor", in place.
+struct Target {
+  std::string_view name, overload;
+  bool in_place = false;
+
+  explicit Target(std::string_view target) {
+    if (target.starts_with(aten_prefix)) target.remove_prefix(aten_prefix.size());
+    const std::size_t dot = target.find('.', target.find('.') + 1);
+    name = target.substr(0, dot);
+    overload = dot < target.size() ? target.substr(dot + 1) : "";
+    in_place = changes_self(name);
+    if (in_place && !name.ends_with("__")) name.remove_suffix(1);
+    name = plain_name(name);
+    if (changes_shape(name)) in_place = false;
+  }
+};
+
+// Finds a function. Throws Error.
 const Function& function_of(const std::string& target) {
-  const Target parts(target);
-  std::string_view name = parts.name;
-  const std::string_view overload = parts.overload;
-  if (parts.is_in_place()) name.remove_suffix(1);
-  name = plain_name(name);
+  const auto [name, overload, in_place] = Target(target);
   const auto found = std::ranges::lower_bound(functions(), name, {}, &Function::name);
   if (found == functions().end() || found->name != name || overload == "out" || overload.ends_with("_out"))
     throw Error(unsupported(target, name));
   return *found;
 }
 
-template <std::size_t n>
-bool is_one_of(std::string_view name, const std::array<std::string_view, n>& names) {
-  return std::ranges::find(names, name) != names.end();
-}
-
 // Whether the function is a view that no operation of the graph undoes.
 bool is_other_view(std::string_view name) {
   constexpr auto names = std::to_array<std::string_view>(
-      {"aten.as_strided", "aten.broadcast_to", "aten.diagonal", "aten.expand", "aten.expand_as", "aten.movedim",
-       "aten.numpy_T", "aten.swapaxes", "aten.swapdims", "aten.unfold"});
+      {"aten._conj", "aten.as_strided", "aten.broadcast_tensors", "aten.broadcast_to", "aten.conj", "aten.diagonal",
+       "aten.dsplit", "aten.einsum", "aten.expand", "aten.expand_as", "aten.hsplit", "aten.imag", "aten.meshgrid",
+       "aten.movedim", "aten.numpy_T", "aten.real", "aten.swapaxes", "aten.swapdims", "aten.unfold"});
   return is_one_of(name, names);
+}
+
+// Whether the function swaps the last two dimensions.
+bool is_turned(std::string_view name) {
+  constexpr auto names =
+      std::to_array<std::string_view>({"aten.adjoint", "aten.mH", "aten.mT", "aten.matrix_H", "aten.t"});
+  return is_one_of(name, names);
+}
+
+// Whether the function returns its tensor as it is, or with other dimensions.
+bool is_same(std::string_view name) {
+  constexpr auto names = std::to_array<std::string_view>(
+      {"aten.alpha_dropout", "aten.atleast_1d", "aten.atleast_2d", "aten.atleast_3d", "aten.dropout",
+       "aten.feature_alpha_dropout", "aten.feature_dropout", "aten.positive", "aten.resolve_conj", "aten.resolve_neg",
+       "aten.type_as", "aten.view_as_complex", "aten.view_as_real"});
+  return is_reshaping(name) || is_one_of(name, names);
 }
 
 bool is_view(std::string_view name) {
   constexpr auto names = std::to_array<std::string_view>(
-      {"aten.chunk", "aten.mT", "aten.narrow", "aten.permute", "aten.select", "aten.slice", "aten.split",
-       "aten.split_with_sizes", "aten.t", "aten.transpose", "aten.unbind"});
-  return is_reshaping(name) || is_one_of(name, names) || is_other_view(name);
+      {"aten.chunk", "aten.narrow", "aten.permute", "aten.select", "aten.slice", "aten.split", "aten.split_with_sizes",
+       "aten.tensor_split", "aten.transpose", "aten.unbind", "aten.vsplit"});
+  return is_same(name) || is_turned(name) || is_one_of(name, names) || is_other_view(name);
+}
+
+// Whether each index of an operand is an index of the result, which then shows all elements that have its indices.
+bool keeps_indices(std::string_view equation) {
+  const std::size_t arrow = equation.find("->");
+  const std::string_view from = equation.substr(0, arrow);
+  const auto is_kept = [&](char c) {
+    if (c == ' ' || c == '.') return true;
+    return arrow == std::string_view::npos ? std::ranges::count(from, c) == 1
+                                           : equation.find(c, arrow) < equation.size();
+  };
+  return std::ranges::all_of(from, is_kept);
 }
 
 /// Whether a reshaped tensor of these strides still shows the same elements in memory. This requires that runs of
@@ -168,59 +219,71 @@ bool gives_symbols(const ProgramNode& node) {
   return !node.outputs.empty() && std::ranges::all_of(node.outputs, is_symbol);
 }
 
+// Whether an output is the new value of a buffer or input that the program changes.
+bool is_new_state(std::string_view kind) { return kind == "buffer_mutation" || kind == "user_input_mutation"; }
+
 /// An output of a node that shows elements of another tensor. If `node` is null, the view is the tensor itself under
 /// another name.
 struct View {
-  std::string name, base;
+  std::string base;
   const ProgramNode* node;
   std::size_t output;
 };
 
-// Reads a graph node by node. Graphs within graphs (torch.no_grad, autocast) are read in place, with their operands
-// named by their inputs. The methods handle the forms of a node and the effects of changing a view. All of them need
-// the ids and the views of earlier nodes.
+// Reads a graph node by node. The methods handle the forms of a node and the effects of changing a view. All of them
+// need the ids and the views of earlier nodes.
 class GraphReader {
  public:
   GraphReader(const ProgramGraph& graph, Builder& builder, Call::Ids ids)
       : graph_(graph), builder_(builder), ids_(std::move(ids)) {}
 
-  std::vector<Id> read() {
+  /// Returns the results, then the new values of the buffers and inputs that the program changes: those that it returns
+  /// itself, and those that it changes in place, in the order of the inputs.
+  std::vector<Id> read(const std::vector<OutputSpec>& specs) {
     for (const ProgramNode& node : graph_.nodes) {
       if (gives_symbols(node)) continue;
       try {
+        check_names(node);
         read(node);
-        if (Target(node.target).is_in_place())
+        if (Target(node.target).in_place)
           change(node);
         else
-          note_view(node);
+          note_views(node);
       } catch (const Error& e) {
         throw Error(fmt::format("node '{}': {}", node.name, e.what()));
       }
     }
-    std::vector<Id> outputs;
-    for (const Argument& output : graph_.outputs) {
-      const auto* t = std::get_if<Tensor>(&output);
-      if (t != nullptr && is_complex(t->name))
-        throw Error(
-            fmt::format("outputs: expected real numbers (torch.view_as_real), found the complex '{}'", t->name));
-      if (t != nullptr)
-        outputs.push_back(id(t->name));
-      else if (!std::holds_alternative<None>(output))
-        throw Error("outputs: expected tensors, found another value");
+    std::vector<Id> results, states;
+    for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
+      if (std::holds_alternative<None>(graph_.outputs[i])) continue;
+      const bool is_state = i < specs.size() && is_new_state(specs[i].kind);
+      freshen(graph_.outputs[i]);
+      (is_state ? states : results).push_back(output(graph_.outputs[i], results.size()));
     }
-    return outputs;
-  }
-
-  /// Returns the new values of inputs that the program changed in place, in the order of the inputs.
-  std::vector<Id> changed_inputs() const {
-    std::vector<Id> result;
     for (const Argument& input : graph_.inputs)
       if (const auto* t = std::get_if<Tensor>(&input); t != nullptr && std::ranges::count(changed_, t->name) > 0)
-        result.push_back(id(t->name));
-    return result;
+        states.push_back(id(t->name));
+    results.insert(results.end(), states.begin(), states.end());
+    return results;
   }
 
  private:
+  void check_names(const ProgramNode& node) const {
+    const Call call(node, graph_, ids_, builder_);
+    for (const std::string& name : call.outputs())
+      if (!name.empty() && ids_.contains(name))
+        throw Error(fmt::format("expected a result with a name of its own, found '{}' again", name));
+  }
+
+  Id output(const Argument& value, std::size_t number) const {
+    const auto* t = std::get_if<Tensor>(&value);
+    if (t == nullptr) throw Error(fmt::format("output {}: expected a tensor, found {}", number, describe(value)));
+    if (is_complex(t->name))
+      throw Error(fmt::format("output {}: expected real numbers (torch.view_as_real), found the complex '{}'", number,
+                              t->name));
+    return id(t->name);
+  }
+
   // In-place operations become functions. The result is the new value of the tensor, of the tensors that it is a view
   // of, and of the views of these tensors.
 
@@ -229,25 +292,38 @@ class GraphReader {
     return found == node.inputs.end() ? nullptr : std::get_if<Tensor>(&found->value);
   }
 
-  void note_view(const ProgramNode& node) {
-    const Tensor* self = argument(node, "self");
-    if (self == nullptr || !is_view(Target(node.target).name)) return;
-    const Call call(node, graph_, ids_, builder_);
-    if (copies(self->name, Target(node.target).name, call)) return;
-    for (std::size_t i = 0; i < call.outputs().size(); ++i) views_.push_back({call.outputs()[i], self->name, &node, i});
+  // Names the tensor that an output of a view shows. meshgrid has a list of tensors and shows each in one output.
+  static std::string shown(const ProgramNode& node, std::size_t output) {
+    for (const std::string_view name : {"self", "input"})
+      if (const Tensor* tensor = argument(node, name)) return tensor->name;
+    const auto found = std::ranges::find(node.inputs, "tensors", &NamedArgument::name);
+    const auto* list = found == node.inputs.end() ? nullptr : std::get_if<Tensors>(&found->value);
+    return list != nullptr && output < list->names.size() ? list->names[output] : "";
+  }
+
+  void note_views(const ProgramNode& node) {
+    const std::string_view name = Target(node.target).name;
+    if (!is_view(name)) return;
+    Call call(node, graph_, ids_, builder_);
+    for (std::size_t i = 0; i < call.outputs().size(); ++i) {
+      const std::string base = shown(node, i);
+      if (!base.empty() && !copies(base, name, call)) views_.insert_or_assign(call.outputs()[i], View{base, &node, i});
+    }
   }
 
   // Whether the call copies its tensor. The function is a view of some tensors and a copy of others.
-  bool copies(const std::string& self, std::string_view name, const Call& call) const {
-    const auto found = graph_.tensors.find(self);
-    if (found == graph_.tensors.end()) return false;
-    const TensorMeta& meta = found->second;
-    if (name == "aten.to") return call.stated_type() != meta.stated;
-    constexpr auto functions =
-        std::to_array<std::string_view>({"aten.contiguous", "aten.flatten", "aten.reshape", "aten.reshape_as"});
-    if (!is_one_of(name, functions)) return false;
+  bool copies(const std::string& self, std::string_view name, Call& call) const {
+    if (name == "aten.einsum") return call.tensors("tensors").size() != 1 || !keeps_indices(call.text("equation", ""));
+    const auto found = graph_.tensors.find(self), result = graph_.tensors.find(call.outputs()[0]);
+    if (found == graph_.tensors.end() || result == graph_.tensors.end()) return false;
+    const TensorMeta &meta = found->second, &to = result->second;
+    if (name == "aten.to" && call.flag("copy", false)) return true;
+    if (name == "aten.to" || name == "aten.type_as" || name == "aten.contiguous")  // a copy has another type or layout
+      return meta.stated != to.stated || meta.strides != to.strides;
     if (meta.strides.size() != meta.type.shape.size() || element_count(meta.type.shape) == 0) return false;
-    if (name != "aten.contiguous") return !keeps_memory(meta.type.shape, meta.strides, call.output_type().shape);
+    if (name == "aten.flatten" || name == "aten.reshape" || name == "aten.reshape_as")
+      return !keeps_memory(meta.type.shape, meta.strides, to.type.shape);
+    if (name != "aten.ravel") return false;
     const Shape dense = row_major_strides(meta.type.shape);
     for (std::size_t d = 0; d < dense.size(); ++d)
       if (meta.type.shape[d] != 1 && meta.strides[d] != dense[d]) return true;
@@ -260,38 +336,59 @@ class GraphReader {
     if (self == nullptr || call.outputs().size() != 1) throw Error("expected a tensor 'self' to change in place");
     const std::string& result = call.outputs()[0];
     const TensorType& type = builder_.type(id(self->name));
-    Id value = call.to(id(result), type.dtype);
+    const Id value = call.to(id(result), type.dtype);
     if (builder_.type(value).shape != type.shape)
       throw Error(
           fmt::format("expected a result {} to put into 'self', found {}", print(type), print(builder_.type(value))));
     assign(self->name, value, call);
+    freshen(self->name);
     ids_.insert_or_assign(result, id(self->name));
-    views_.push_back({result, self->name, nullptr, 0});
+    const auto other_name = views_.find(self->name);
+    const bool is_name = other_name != views_.end() && other_name->second.node == nullptr;
+    views_.insert_or_assign(result, View{is_name ? other_name->second.base : self->name, nullptr, 0});
   }
 
-  void assign(const std::string& name, Id value, const Call& call) {
-    const auto view = std::ranges::find(views_, name, &View::name);
-    if (view != views_.end()) {
-      const View v = *view;
-      const Id whole = v.node == nullptr ? value : written_back(v, value, call);
-      return assign(v.base, whole, call);
+  void assign(std::string name, Id value, const Call& call) {
+    for (auto view = views_.find(name); view != views_.end(); view = views_.find(name)) {
+      if (view->second.node != nullptr) value = written_back(view->second, value, call);
+      name = view->second.base;
     }
     ids_.insert_or_assign(name, value);
     if (std::ranges::count(changed_, name) == 0) changed_.push_back(name);
-    refresh(name);
+    std::vector<std::string> bases = {name};
+    while (!bases.empty()) {
+      const std::string base = bases.back();
+      bases.pop_back();
+      for (const auto& [of_base, view] : views_)
+        if (view.base == base && stale_.insert(of_base).second) bases.push_back(of_base);
+    }
   }
 
-  // Recomputes the views of a tensor that has changed.
-  void refresh(const std::string& base) {
-    for (std::size_t i = 0; i < views_.size(); ++i) {
-      const View v = views_[i];
-      if (v.base != base) continue;
-      if (v.node == nullptr)
-        ids_.insert_or_assign(v.name, id(base));
-      else if (v.output == 0)
-        read(*v.node);
-      refresh(v.name);
+  // Reads a view again if its base has changed, and before that its base.
+  void freshen(std::string name) {
+    std::vector<std::pair<std::string, View>> chain;
+    while (stale_.erase(name) > 0) {
+      chain.emplace_back(name, views_.at(name));
+      name = chain.back().second.base;
     }
+    for (; !chain.empty(); chain.pop_back()) {
+      const auto& [view_name, view] = chain.back();
+      if (view.node == nullptr) {
+        ids_.insert_or_assign(view_name, id(view.base));
+        continue;
+      }
+      read(*view.node);
+      const Call call(*view.node, graph_, ids_, builder_);
+      for (const std::string& output : call.outputs())  // all of them were read
+        if (const auto found = views_.find(output); found != views_.end() && found->second.base == view.base)
+          stale_.erase(output);
+    }
+  }
+
+  void freshen(const Argument& argument) {
+    if (const auto* tensor = std::get_if<Tensor>(&argument)) freshen(tensor->name);
+    if (const auto* list = std::get_if<Tensors>(&argument))
+      for (const std::string& name : list->names) freshen(name);
   }
 
   // Returns the new value of a view's base after the view has got this value.
@@ -300,10 +397,11 @@ class GraphReader {
     const Id base = id(v.base);
     Call view(*v.node, graph_, ids_, builder_);
     const Shape& shape = builder_.type(base).shape;
-    if (is_reshaping(name)) return call.reshape(value, shape);
+    if (is_same(name)) return call.reshape(value, shape);
+    if (is_complex(v.base)) throw Error(fmt::format("expected complex numbers that do not change, found {}", name));
     if (name == "aten.transpose")
       return call.add("transpose", {value}, {{"dim0", view.integer("dim0")}, {"dim1", view.integer("dim1")}});
-    if (name == "aten.t" || name == "aten.mT")
+    if (is_turned(name))
       return shape.size() < 2
                  ? value
                  : call.add("transpose", {value}, {{"dim0", std::int64_t{-2}}, {"dim1", std::int64_t{-1}}});
@@ -372,13 +470,13 @@ class GraphReader {
   }
 
   void read(const ProgramNode& node) {
-    if (node.target.find("higher_order.wrap_with_") != std::string::npos) return read_subgraph(node);
+    for (const NamedArgument& input : node.inputs) freshen(input.value);
     Call call(node, graph_, ids_, builder_);
     std::vector<Id> results;
     if (has_complex(node)) {
       const Target target(node.target);
-      if (target.is_in_place()) throw Error("expected complex numbers that no operation changes in place");
-      results = {read_complex(call, plain_name(target.name), [&](std::string_view a) { return is_complex(node, a); })};
+      if (target.in_place) throw Error("expected complex numbers that no operation changes in place");
+      results = {read_complex(call, target.name, [&](std::string_view a) { return is_complex(node, a); })};
     } else {
       const Function& function = function_of(node.target);
       call.op = function.op;
@@ -387,11 +485,13 @@ class GraphReader {
     }
     call.finish();
     if (results.size() > call.outputs().size()) throw Error("expected an output for each result, found fewer");
-    for (std::size_t i = 0; i < results.size(); ++i) bind(call, i, results[i]);
+    const bool converts = Target(node.target).in_place;
+    for (std::size_t i = 0; i < results.size(); ++i) bind(call, i, results[i], converts);
     for (std::size_t i = results.size(); i < call.outputs().size(); ++i)
       if (call.is_read(i))
         throw Error(fmt::format("{}: expected a graph that reads {} of its results, found one that reads '{}' too",
                                 node.target, results.size(), call.outputs()[i]));
+    for (const auto& [name, value] : call.assigned()) assign(name, call.to(value, builder_.type(id(name)).dtype), call);
   }
 
   bool is_complex(std::string_view tensor) const {
@@ -425,42 +525,32 @@ class GraphReader {
     return call.add("sub", {bits, number(half)});
   }
 
-  // Records the result of an output, after checking it against the type that the file states.
-  void bind(const Call& call, std::size_t i, Id result) {
-    const TensorType &stated = call.output_type(i), found = builder_.type(result);
+  // Records the result of an output, after checking it against the type that the file states. `converts`: whether a
+  // result of another type is converted, as in place.
+  void bind(const Call& call, std::size_t i, Id result, bool converts) {
+    const TensorMeta& meta = meta_of(call, i);
+    const TensorType found = builder_.type(result);
+    const TensorType stated = {meta.type.dtype, meta.open ? found.shape : meta.type.shape};
     const bool alike = (is_float(found.dtype) && is_float(stated.dtype)) ||
                        (is_integer(found.dtype) && is_integer(stated.dtype));  // such as out_int32
-    if (found.shape != stated.shape || (found.dtype != stated.dtype && !alike))
+    if (found.shape != stated.shape || (found.dtype != stated.dtype && !alike && !converts))
       throw Error(fmt::format("expected the result {} that the file states, found {}", print(stated), print(found)));
-    ids_.insert_or_assign(call.outputs()[i], wrapped(call, call.stated_type(i), call.to(result, stated.dtype)));
+    ids_.insert_or_assign(call.outputs()[i], wrapped(call, meta.stated, call.to(result, stated.dtype)));
   }
 
-  // Reads a node whose arguments are (…, graph, operands…).
-  void read_subgraph(const ProgramNode& node) {
-    const auto graph = std::ranges::find_if(
-        node.inputs, [](const NamedArgument& a) { return std::holds_alternative<Subgraph>(a.value); });
-    if (graph == node.inputs.end()) throw Error("expected a graph among the arguments, found none");
-    const ProgramGraph& inner = *std::get<Subgraph>(graph->value).graph;
-    if (static_cast<std::size_t>(node.inputs.end() - graph) != inner.inputs.size() + 1)
-      throw Error("expected an operand for each input of the graph");
-    Call::Ids ids;
-    for (std::size_t i = 0; i < inner.inputs.size(); ++i) {
-      const auto* operand = std::get_if<Tensor>(&(graph + 1 + static_cast<std::ptrdiff_t>(i))->value);
-      const auto* input = std::get_if<Tensor>(&inner.inputs[i]);
-      if (!operand || !input) throw Error("expected tensors as operands of the graph");
-      ids.insert_or_assign(input->name, id(operand->name));
-    }
-    const std::vector<Id> results = GraphReader(inner, builder_, std::move(ids)).read();
-    if (results.size() != node.outputs.size()) throw Error("expected an output for each output of the graph");
-    for (std::size_t i = 0; i < results.size(); ++i)
-      if (const auto* t = std::get_if<Tensor>(&node.outputs[i])) ids_.insert_or_assign(t->name, results[i]);
+  // Returns what the file states about an output. A size may be symbolic: PyTorch does not look into a constant mask.
+  const TensorMeta& meta_of(const Call& call, std::size_t i) const {
+    const auto found = i < call.outputs().size() ? graph_.tensors.find(call.outputs()[i]) : graph_.tensors.end();
+    if (found == graph_.tensors.end() || !found->second.open) call.output_type(i);  // throws if there is a problem
+    return found->second;
   }
 
   const ProgramGraph& graph_;
   Builder& builder_;
   Call::Ids ids_;
-  std::vector<View> views_;           // in the order of the program
-  std::vector<std::string> changed_;  // tensors that are not views, in the order of their first change
+  std::map<std::string, View, std::less<>> views_;
+  std::set<std::string, std::less<>> stale_;  // views whose bases have changed since they were read
+  std::vector<std::string> changed_;          // tensors that are not views, in the order of their first change
 };
 
 const TensorType& type_of(const ProgramGraph& graph, const std::string& name) {
@@ -545,19 +635,23 @@ void draw_whole_inputs(Graph& graph) {
   }
 }
 
-// Whether an output is the new value of a buffer or input that the program changes. Such outputs come after the
-// results.
-bool is_new_state(std::string_view kind) { return kind == "buffer_mutation" || kind == "user_input_mutation"; }
-
-std::vector<Id> results_first(const Program& program, const std::vector<Id>& outputs, const std::vector<Id>& changed) {
-  std::vector<Id> results, states;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const bool state = i < program.outputs.size() && is_new_state(program.outputs[i].kind);
-    (state ? states : results).push_back(outputs[i]);
-  }
-  results.insert(results.end(), states.begin(), states.end());
-  results.insert(results.end(), changed.begin(), changed.end());
-  return results;
+/// Returns a warning that names the first tensor of float64; "" if there is none.
+std::string note_on_float64(const ProgramGraph& graph) {
+  std::vector<std::string> names;
+  const auto add = [&](const Argument& argument) {
+    if (const auto* tensor = std::get_if<Tensor>(&argument)) names.push_back(tensor->name);
+    if (const auto* list = std::get_if<Tensors>(&argument))
+      names.insert(names.end(), list->names.begin(), list->names.end());
+  };
+  std::ranges::for_each(graph.inputs, add);
+  for (const ProgramNode& node : graph.nodes) std::ranges::for_each(node.outputs, add);
+  const auto is_double = [&](const std::string& name) {
+    const auto found = graph.tensors.find(name);
+    return found != graph.tensors.end() && found->second.stated == ScalarType::float64;
+  };
+  const auto found = std::ranges::find_if(names, is_double);
+  if (found == names.end()) return "";
+  return fmt::format("'{}' is float64 in PyTorch; such tensors are computed in float32", *found);
 }
 
 Graph read(const Zip& archive) {
@@ -570,7 +664,8 @@ Graph read(const Zip& archive) {
   } else {
     prefix = entry.substr(0, entry.size() - std::string_view("serialized_exported_program.json").size());
   }
-  const Program program = parse_program(archive.read(entry), fmt::format("{}: {}", archive.where(), entry));
+  Program program = parse_program(archive.read(entry), fmt::format("{}: {}", archive.where(), entry));
+  inline_graphs(program.graph);
   Weights weights(archive, prefix);
   for (const OutputSpec& output : program.outputs)
     if (output.kind != "user_output" && !is_new_state(output.kind))
@@ -580,10 +675,11 @@ Graph read(const Zip& archive) {
   Call::Ids ids;
   for (const InputSpec& spec : program.inputs) add_input(program, spec, weights, builder, ids);
   GraphReader reader(program.graph, builder, std::move(ids));
-  const std::vector<Id> outputs = results_first(program, reader.read(), reader.changed_inputs());
+  const std::vector<Id> outputs = reader.read(program.outputs);
   if (outputs.empty()) throw Error("outputs: expected at least one tensor, found none");
   Graph graph = builder.finish(outputs);
   draw_whole_inputs(graph);
+  graph.note = note_on_float64(program.graph);
   return graph;
 }
 

@@ -84,6 +84,12 @@ TEST(Run, ExportedPrograms) {
   EXPECT_GE(report["kernels"].size(), 9u);
 }
 
+TEST(Run, WarnsAboutFloat64) {
+  const std::string file = std::string(DEPLO_SOURCE_DIR) + "/tests/data/pt2/written_2.15.0.pt2";
+  EXPECT_THAT(run({"--pt2", file, "--device", "interpreter"}).err,
+              HasSubstr("warning: 'float_power' is float64 in PyTorch; such tensors are computed in float32\n"));
+}
+
 // Weights of 4 and 8 bits. The reference here is the one that the tests of Pt2 compare with PyTorch's values.
 TEST(Run, PackedWeights) {
   for (const char* name : {"packed", "packed_core_aten"})

@@ -1,6 +1,8 @@
 // Programs that PyTorch exported, compared with the values that it computed; the messages about damaged programs.
 #include "ir/torch/pt2/pt2.h"
 
+#include <fmt/format.h>
+
 #include "core/error.h"
 #include "core/file.h"
 #include "ir/torch/evaluate.h"
@@ -42,7 +44,7 @@ std::string error_with(const std::string& file, const std::string& from, const s
 }
 
 TEST(Pt2, EveryVersionGivesWhatPyTorchComputes) {
-  ASSERT_EQ(fixtures().size(), 39U);
+  ASSERT_EQ(fixtures().size(), 45U);
   for (const std::filesystem::path& file : fixtures()) {
     SCOPED_TRACE(file.filename());
     const Graph graph = ir::torch::read_pt2(file);
@@ -106,6 +108,38 @@ TEST(Pt2, ErrorsNameThePlace) {
       HasSubstr("expected a static shape, found the size 's27'"));
   EXPECT_THAT(error_with("mlp_2.5.1.pt2", "{", "["), HasSubstr("expected JSON"));
   EXPECT_THAT(error_with("mlp_2.5.1.pt2", "{", std::string(1000, '[')), HasSubstr("at most 128 nested levels"));
+}
+
+TEST(Pt2, EachResultHasItsOwnName) {
+  const std::string linear = R"("outputs": [{"as_tensor": {"name": "linear"}}], "metadata")";
+  EXPECT_THAT(error_with("mlp_2.11.0.pt2", R"("outputs": [{"as_tensor": {"name": "gelu"}}], "metadata")", linear),
+              "node 'gelu': expected a result with a name of its own, found 'linear' again");
+}
+
+TEST(Pt2, OutputsThatAreNoTensorsHaveTheirNumber) {
+  EXPECT_EQ(error_with("mlp_2.11.0.pt2", R"("outputs": [{"as_tensor": {"name": "softmax"}}, {"as_tensor")",
+                       R"("outputs": [{"as_tensor": {"name": "softmax"}}, {"as_int": 3}, {"as_tensor")"),
+            "output 1: expected a tensor, found 3");
+}
+
+TEST(Pt2, TensorsHaveAtMostEightDimensions) {
+  std::string nine;
+  for (int i = 0; i < 8; ++i) nine += R"({"as_int": 1}, )";
+  EXPECT_THAT(error_with("mlp_2.11.0.pt2", R"("sizes": [)", R"("sizes": [)" + nine),
+              HasSubstr("/sizes: expected at most 8 dimensions, found "));
+}
+
+TEST(Pt2, TheFirstTensorOfFloat64IsNoted) {
+  EXPECT_EQ(ir::torch::read_pt2(fixture("mlp_2.11.0.pt2")).note, "");
+  Entries entries = unpack(fixture("mlp_2.11.0.pt2"));
+  std::string& json = entry(entries, "models/model.json");
+  for (const std::string name : {"softmax", "gelu"}) {
+    const std::string type = fmt::format(R"("{}": {{"dtype": )", name);
+    json.replace(json.find(type), type.size() + 1, type + "8");
+  }
+  const TemporaryFile file;
+  pack(file.path, entries);
+  EXPECT_EQ(ir::torch::read_pt2(file.path).note, "'gelu' is float64 in PyTorch; such tensors are computed in float32");
 }
 
 TEST(Pt2, OfComplexNumbersOnlyWhatTurnsNeedIsRead) {

@@ -157,6 +157,10 @@ const std::vector<Case> shapes = {
     {"one_hot", {whole_row({2, 0})}, {{"num_classes", whole(3)}}, {0, 0, 1, 1, 0, 0}},
     {"scatter", {row({1, 2, 3}), whole_row({2, 0, 2}), row({7, 8, 9})}, dim(0), {8, 2, 9}},  // the last value wins
     {"scatter_add", {row({1, 2, 3}), whole_row({2, 0, 2}), row({7, 8, 9})}, dim(0), {9, 2, 19}},
+    {"whole_quotient",
+     {whole_row({7, -7, 5, -2147483648}), whole_row({-2, 2, 0, -1})},
+     {},
+     {-3, -3, 5, -2147483648}},  // 5 / 0 has some result
     {"argsort", {row({2, nan, inf, 2, -inf, nan})}, {}, {4, 0, 3, 2, 1, 5}},
     {"argsort", {row({2, nan, inf, 2, -inf, nan})}, {{"descending", true}}, {1, 5, 2, 0, 3, 4}},
     {"argsort", {row({2, nan, inf, 2, -inf, nan})}, {{"count", whole(3)}}, {4, 0, 3}},

@@ -27,6 +27,15 @@ TEST(TorchGraph, PrintsAsTheArticlesDo) {
             "rms_norm: (1, 32, 2048) float32\n");
 }
 
+TEST(TorchGraph, ReferencesToNodesStayValidWhileNodesAreAdded) {
+  Builder b;
+  Id x = b.input("x", {f32, {2, 3}});
+  const TensorType& type = b.type(x);
+  for (int i = 0; i < 1000; ++i) x = b.call("relu", {x});
+  EXPECT_EQ(&b.type(0), &type);
+  EXPECT_EQ(type, (TensorType{f32, {2, 3}}));
+}
+
 TEST(TorchGraph, PrintsScalarsAndAttributesAsPython) {
   Builder b;
   const Id x = b.input("x", {f32, {4, 6}});

@@ -32,7 +32,7 @@ const std::vector<Written>& written() {
                   "hann_window", "iinfo", "isin", "logspace", "row_stack", "rsub", "tensordot", "trapezoid", "trapz",
                   "spmm", "tril_indices", "triu_indices"}},
       {either, {"addbmm", "addmm", "addmv", "addr", "adjoint", "aminmax", "baddbmm", "corrcoef", "count_nonzero", "cov",
-                "deg2rad", "diagflat", "dist", "dsplit", "fmax", "fmin", "ger", "greater", "greater_equal", "heaviside",
+                "deg2rad", "diagflat", "dist", "dsplit", "float_power", "fmax", "fmin", "ger", "greater", "greater_equal", "heaviside",
                 "hsplit", "inner", "is_complex", "is_floating_point", "isclose", "isneginf", "isposinf", "isreal",
                 "kthvalue", "ldexp", "less", "less_equal", "logaddexp2", "matrix_power", "msort", "nanmean", "nansum",
                 "not_equal", "positive", "quantile", "rad2deg", "signbit", "sinc", "split_with_sizes", "swapdims",

@@ -93,6 +93,8 @@ def tensordot(a, b, dims=2):
     product = a.permute(*free_a, *left).reshape(-1, summed) @ b.permute(*right, *free_b).reshape(summed, -1)
     return product.reshape([a.shape[d] for d in free_a] + [b.shape[d] for d in free_b])
 
+def tensordot_of_dims(input, other, dims_self, dims_other): return tensordot(input, other, [dims_self, dims_other])
+
 def multi_dot(tensors):
     product = tensors[0]
     for factor in tensors[1:]:
@@ -108,6 +110,9 @@ def matrix_power(input, n):
         product = product @ input
     return product
 
+
+def float_power(input, exponent):
+    return torch.pow(input.float() if isinstance(input, torch.Tensor) else float(input), exponent)
 
 def deg2rad(input): return input * (math.pi / 180)
 def rad2deg(input): return input * (180 / math.pi)
@@ -145,7 +150,11 @@ def isneginf(input): return input == -math.inf
 def isposinf(input): return input == math.inf
 def isreal(input): return input.to(torch.bool) | True
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
-    found = (elements.unsqueeze(-1) == test_elements.reshape(-1)).any(-1)
+    if isinstance(test_elements, torch.Tensor):
+        several = elements.unsqueeze(-1) if isinstance(elements, torch.Tensor) else elements
+        found = (several == test_elements.reshape(-1)).any(-1)
+    else:
+        found = elements == test_elements
     return ~found if invert else found
 
 
@@ -233,6 +242,15 @@ def cartesian_prod(*tensors):
     if len(tensors) == 1:
         return tensors[0]
     return torch.stack([t.reshape(-1) for t in torch.meshgrid(*tensors, indexing="ij")], -1)
+
+def with_diagonal(input, fill_value, wrap=False):
+    rows = input.shape[0]
+    assert not wrap or rows <= input.shape[-1], "wrap=False for a matrix with more rows than columns"
+    place, is_on = torch.arange(rows), True
+    for d in range(1, input.dim()):
+        column = torch.arange(input.shape[d]).reshape([-1 if i == d else 1 for i in range(input.dim())])
+        is_on = is_on & (column == place.reshape([-1] + [1] * (input.dim() - 1)))
+    return torch.where(is_on, fill_value, input)
 
 def diagflat(input, offset=0): return torch.diag(input.reshape(-1), offset)
 def block_diag(*tensors):

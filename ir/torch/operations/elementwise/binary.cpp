@@ -1,6 +1,6 @@
 // Elementwise operations on two tensors, or on a tensor and a number. Shapes broadcast.
 //   add sub mul div pow maximum minimum eq ne lt le gt ge logical_and logical_or(T, T)
-//   floor_divide remainder(T, divisor)
+//   floor_divide remainder(T, divisor)   whole_quotient(T, T)
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -145,6 +145,56 @@ Values evaluate_floor_divide(const Operands& o) {
 double multiply_i32(double a, double b) { return apply_integer(Op::multiply, std::array{a, b}, DType::i32); }
 Values evaluate_mul(const Operands& o) {
   return o.node.type.dtype == DType::i32 ? evaluate_pairs<multiply_i32>(o) : evaluate_pairs<multiply>(o);
+}
+
+// whole_quotient: a quotient of integers, rounded towards 0. PyTorch refuses to divide by 0 on the CPU and leaves the
+// result undefined on GPUs; here such a quotient is the dividend. A division instruction for integers could end the
+// program instead.
+
+TensorType infer_whole_quotient(const Inference& call) {
+  if (!is_integer(call.dtype(0)) || !is_integer(call.dtype(1))) call.expected("integers");
+  return infer_arithmetic(call);
+}
+
+// The least integer divided by -1 is itself, as a difference of 0 and it is.
+double towards_zero(double a, double b) { return b == 0 ? a : std::trunc(a / b); }
+Values evaluate_whole_quotient(const Operands& o) {
+  Values result = evaluate_pairs<towards_zero>(o);
+  if (o.node.type.dtype == DType::i32)
+    for (double& x : result) x = to_integer(x, DType::i64, DType::i32);
+  return result;
+}
+
+// Divides floats, and divides what remains by the divisor again, until the quotient is wrong by at most 1. An f32 has 24
+// bits, and a division may be wrong in the last two of them. The numbers are made negative, because the least integer
+// has no positive counterpart.
+int decompose_whole_quotient(Emitter& e, const TensorCall& call) {
+  const DType t = call.dtype();
+  const int steps = t == DType::i64 ? 4 : 2;
+  const auto make = [&](Op op, std::vector<int> args) { return e.elementwise(op, std::move(args), "ew"); };
+  const auto number = [&](double value) { return e.scalar(value, t, "number"); };
+  const auto argument = [&](std::size_t i) {
+    const int x = operand(e, call, i, t);
+    return e.as_scalar(x) == nullptr ? x : e.fill(x, call.shape(), "argument");
+  };
+  const int a = argument(0), given = argument(1);
+  const int b = make(Op::select, {make(Op::equal, {given, number(0)}), number(1), given});
+  const int a_below = make(Op::less, {a, number(0)}), b_below = make(Op::less, {b, number(0)});
+  const int dividend = make(Op::select, {a_below, a, make(Op::negative, {a})});
+  const int divisor = make(Op::select, {b_below, b, make(Op::negative, {b})});
+  const int real = e.convert(divisor, DType::f32);
+  int sum = -1, rest = dividend;
+  for (int step = 0; step < steps; ++step) {
+    const int part = e.convert(make(Op::divide, {e.convert(rest, DType::f32), real}), t);
+    sum = step == 0 ? part : make(Op::add, {sum, part});
+    rest = make(Op::subtract, {rest, make(Op::multiply, {part, divisor})});
+  }
+  const int is_small = make(Op::less_equal, {rest, divisor}), is_large = make(Op::less, {number(0), rest});
+  const int more = make(Op::select, {is_small, make(Op::add, {sum, number(1)}), sum});
+  const int exact = make(Op::select, {is_large, make(Op::subtract, {sum, number(1)}), more});
+  const int opposite = make(Op::negative, {exact});
+  return make(Op::select,
+              {a_below, make(Op::select, {b_below, exact, opposite}), make(Op::select, {b_below, opposite, exact})});
 }
 
 // Computed as an index expression, whose division rounds down.
@@ -304,23 +354,24 @@ Id divided_down(const Caller& c, Id x, Id divisor, bool remainder) {
   return c.call("where", {c.call("logical_and", {below, are_opposite(c, x, divisor)}, {}), next, near}, {});
 }
 
-bool by_floats(const Caller& c, Id x, std::optional<Id> divisor) {
-  return is_float(c.node(x).type.dtype) || (divisor && is_float(c.node(*divisor).type.dtype));
+bool by_floats(const Caller& c, Id x, Id divisor) {
+  return is_float(c.node(x).type.dtype) || is_float(c.node(divisor).type.dtype);
 }
 
-/// Returns x / divisor for integers, rounded down or towards 0.
-Id whole_quotient(const Caller& c, Id x, std::int64_t divisor, bool down) {
-  return down ? c.call("floor_divide", {x}, {{"divisor", divisor}}) : quotient_towards_zero(c, x, divisor);
+/// Returns `//` or `%`.
+Id floor_divided(const Caller& c, Id x, Id divisor, bool remainder) {
+  if (by_floats(c, x, divisor)) return divided_down(c, x, divisor, remainder);
+  return remainder ? whole_remainder(c, x, divisor, true) : whole_quotient(c, x, divisor, true);
 }
 
 python::Value call_floor_divide(const python::Call& c) {
-  if (!is_tensor(c.value("input")) || is_tensor(c.value("other")) || c.value("other").as<double>() ||
-      by_floats(caller_of(c), c.tensor("input"), std::nullopt)) {
-    const Id x = c.operand("input", 0), divisor = c.operand("other", 1);
-    if (by_floats(caller_of(c), x, divisor))
-      return {python::Tensor{divided_down(caller_of(c), x, divisor, c.op == "remainder")}};
-  }
-  return c.node({c.tensor("input")}, {{"divisor", c.integer("other")}});
+  const Id x = c.operand("input", 0);
+  return results_of(floor_divided(caller_of(c), x, c.operand("other", 1), c.op == "remainder"));
+}
+
+Id rounded_quotient(const Caller& c, Id x, Id divisor, bool down) {
+  if (!by_floats(c, x, divisor)) return whole_quotient(c, x, divisor, down);
+  return down ? divided_down(c, x, divisor, false) : trunc_of(c, c.call("div", {x, divisor}, {}));
 }
 
 // div: the quotient is rounded to a whole number if a rounding_mode is given.
@@ -329,13 +380,7 @@ python::Value call_divide(const python::Call& c) {
   if (!c.given("rounding_mode")) return c.node({input, c.operand("other", 1)});
   if (c.text("rounding_mode") != "floor" && c.text("rounding_mode") != "trunc")
     c.fail("rounding_mode", "None, 'floor' or 'trunc'");
-  const bool down = c.text("rounding_mode") == "floor";
-  if (by_floats(caller_of(c), input, std::nullopt)) {
-    const Id other = c.operand("other", 1);
-    return {python::Tensor{down ? divided_down(caller_of(c), input, other, false)
-                                : trunc_of(caller_of(c), c.session.call("div", {input, other}))}};
-  }
-  return results_of(whole_quotient(caller_of(c), input, c.integer("other"), down));
+  return results_of(rounded_quotient(caller_of(c), input, c.operand("other", 1), c.text("rounding_mode") == "floor"));
 }
 
 // input ± alpha * other
@@ -376,10 +421,7 @@ std::vector<Id> read_binary(pt2::Call& call) {
 
 std::vector<Id> read_floor_divide(pt2::Call& call) {
   const Id self = call.operand("self");
-  const Id divisor = call.operand("other");
-  if (by_floats(caller_of(call), self, divisor))
-    return {divided_down(caller_of(call), self, divisor, call.op == "remainder")};
-  return call.node({self}, {{"divisor", call.integer("other")}});
+  return {floor_divided(caller_of(call), self, call.operand("other"), call.op == "remainder")};
 }
 
 std::vector<Id> read_divide(pt2::Call& call) {
@@ -387,11 +429,7 @@ std::vector<Id> read_divide(pt2::Call& call) {
   if (!call.has("rounding_mode")) return call.node({self, call.operand("other")});
   const std::string mode = call.text("rounding_mode", "");
   if (mode != "floor" && mode != "trunc") call.fail("rounding_mode", "None, 'floor' or 'trunc'");
-  if (const Id other = call.operand("other"); by_floats(caller_of(call), self, other)) {
-    if (mode == "floor") return {divided_down(caller_of(call), self, other, false)};
-    return {trunc_of(caller_of(call), call.add("div", {self, other}))};
-  }
-  return {whole_quotient(caller_of(call), self, call.integer("other"), mode == "floor")};
+  return {rounded_quotient(caller_of(call), self, call.operand("other"), mode == "floor")};
 }
 
 // self ± alpha * other
@@ -402,9 +440,10 @@ std::vector<Id> read_scaled(pt2::Call& call) {
   return call.node({self, other});
 }
 
+// other - alpha * self
 std::vector<Id> read_rsub(pt2::Call& call) {
-  if (call.number("alpha", 1) != 1) call.fail("alpha", "1");
-  const Id self = call.operand("self");
+  Id self = call.operand("self");
+  if (call.number("alpha", 1) != 1) self = call.add("mul", {self, call.operand("alpha")});
   return call.node({call.operand("other"), self});
 }
 
@@ -421,12 +460,63 @@ std::vector<Id> read_square(pt2::Call& call) {
 constexpr std::string_view quotient = "input, other, *, rounding_mode=None";
 constexpr std::string_view scaled = "input, other, *, alpha=1";
 
+/// Returns the divisor if it is a number.
+std::optional<std::int64_t> number_of(const Caller& c, Id divisor) {
+  const Node& node = c.node(divisor);
+  return node.kind == Node::Kind::scalar ? std::optional(static_cast<std::int64_t>(node.value)) : std::nullopt;
+}
+
+Id quotient_by_number(const Caller& c, Id x, std::int64_t divisor, bool down) {
+  if (divisor == 0) throw Error("expected a divisor other than 0, found 0");
+  const auto floor = [&](Id dividend) {
+    return c.call("floor_divide", {dividend}, {{"divisor", divisor < 0 ? -divisor : divisor}});
+  };
+  if (down) return floor(divisor < 0 ? c.call("neg", {x}, {}) : x);
+  const Id size = floor(c.call("abs", {x}, {})), opposite = c.call("neg", {size}, {});
+  const Id negative = c.call("lt", {x, c.scalar(0, DType::i32)}, {});
+  return divisor < 0 ? c.call("where", {negative, size, opposite}, {})
+                     : c.call("where", {negative, opposite, size}, {});
+}
+
+/// A quotient rounded towards 0, its remainder, and whether the quotient rounded down is less by 1.
+struct Division {
+  Id quotient, remainder, less;
+
+  Division(const Caller& c, Id x, Id divisor) {
+    const auto call = [&](std::string_view op, Id a, Id b) { return c.call(op, {a, b}, {}); };
+    quotient = call("whole_quotient", x, divisor);
+    remainder = call("sub", x, call("mul", quotient, divisor));
+    const Id zero = c.scalar(0, DType::i32);
+    const Id apart = call("ne", call("lt", remainder, zero), call("lt", divisor, zero));
+    less = call("logical_and", call("ne", remainder, zero), apart);
+  }
+};
+
 }  // namespace
 
 Id remainder_towards_zero(const Caller& c, Id x, Id divisor) {
   const Id multiple = c.call("mul", {trunc_of(c, c.call("div", {x, divisor}, {})), divisor}, {});
   const Id rest = c.call("sub", {x, multiple}, {});
   return is_finite_number(c, divisor) ? rest : c.call("where", {is_below(c, x, divisor), x, rest}, {});
+}
+
+Id whole_quotient(const Caller& c, Id x, Id divisor, bool down) {
+  if (const auto number = number_of(c, divisor)) return quotient_by_number(c, x, *number, down);
+  if (!down) return c.call("whole_quotient", {x, divisor}, {});
+  const Division both(c, x, divisor);
+  const Attributes type = {{"dtype", c.node(both.quotient).type.dtype}};
+  return c.call("sub", {both.quotient, c.call("to", {both.less}, type)}, {});
+}
+
+Id whole_remainder(const Caller& c, Id x, Id divisor, bool down) {
+  if (const auto number = number_of(c, divisor)) {
+    if (down && *number > 0) return c.call("remainder", {x}, {{"divisor", *number}});
+    const Id whole = quotient_by_number(c, x, *number, down);
+    return c.call("sub", {x, c.call("mul", {whole, divisor}, {})}, {});
+  }
+  const Division both(c, x, divisor);
+  if (!down) return both.remainder;
+  return c.call("where", {both.less, c.call("add", {both.remainder, divisor}, {}), both.remainder}, {});
 }
 
 // clang-format off
@@ -489,6 +579,7 @@ std::vector<Operation> binary_operations() {
        {{"sub", either, scaled, call_scaled}, {"subtract", either, scaled, call_scaled},
         {"-", as_infix, infix, call_infix}},
        {{"aten.sub", read_scaled}, {"aten.rsub", read_rsub}}},
+      {"whole_quotient", 2, 2, {}, infer_whole_quotient, evaluate_whole_quotient, decompose_whole_quotient, {}, {}},
   };
 }
 // clang-format on

@@ -19,7 +19,7 @@ Id float_input(const Given& g) {
 }
 
 // Rounding converts to 32-bit integers. An f32 with a magnitude of at least 2^23 has no fraction.
-constexpr double whole = 0x1p23;
+constexpr double without_fraction = 0x1p23;
 
 using Rounding = Id (*)(const Caller&, Id x, Id truncated);
 
@@ -28,10 +28,13 @@ Id number(const Caller& c, double value) { return c.scalar(value, DType::f32); }
 Id rounded_by(const Caller& c, Id x, Rounding rounding) {
   const DType dtype = c.node(x).type.dtype;
   if (!is_float(dtype)) return x;
-  const Id small = c.call("lt", {c.call("abs", {x}, {}), number(c, whole)}, {});
+  const Id small = c.call("lt", {c.call("abs", {x}, {}), number(c, without_fraction)}, {});
   const Id safe = c.call("where", {small, x, number(c, 0)}, {});
   const Id integers = c.call("to", {safe}, {{"dtype", DType::i32}});
-  return c.call("where", {small, rounding(c, safe, c.call("to", {integers}, {{"dtype", dtype}})), x}, {});
+  const Id rounded = rounding(c, safe, c.call("to", {integers}, {{"dtype", dtype}}));
+  const Id zero = c.call("mul", {safe, number(c, 0)}, {});  // with the sign of x, because integers have no -0
+  const Id whole = c.call("where", {c.call("eq", {rounded, number(c, 0)}, {}), zero, rounded}, {});
+  return c.call("where", {small, whole, x}, {});
 }
 
 Id truncated(const Caller&, Id, Id t) { return t; }
@@ -281,13 +284,6 @@ Id angle_of(const Given& g, Id y, Id x) { return elementary::angle(g, y, x); }
 Id floor_of(const Caller& c, Id x) { return elementary::rounded_by(c, x, elementary::down); }
 Id round_of(const Caller& c, Id x) { return elementary::rounded_by(c, x, elementary::nearest); }
 Id trunc_of(const Caller& c, Id x) { return elementary::rounded_by(c, x, elementary::truncated); }
-
-Id quotient_towards_zero(const Caller& c, Id x, std::int64_t divisor) {
-  const Id size = c.call("floor_divide", {c.call("abs", {x}, {})}, {{"divisor", std::abs(divisor)}});
-  const Id negative = c.call("lt", {x, c.scalar(0, DType::i32)}, {}), opposite = c.call("neg", {size}, {});
-  return divisor < 0 ? c.call("where", {negative, size, opposite}, {})
-                     : c.call("where", {negative, opposite, size}, {});
-}
 
 // clang-format off
 Composites elementary_functions() {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include "core/error.h"
@@ -406,7 +407,72 @@ Id pick(const Caller& c, Id x, Id index, std::int64_t dim) {
   return c.call("sub", {shifted, c.call("log", {sum}, {})}, {});
 }
 
-Id pick_by_tensors(const Caller& c, Id x, const std::vector<std::optional<Id>>& indices) {
+Id counted_from_start(const Caller& c, Id index, std::int64_t extent) {
+  const auto number = [&](std::int64_t n) { return c.scalar(static_cast<double>(n), DType::i64); };
+  if (!may_be_negative(c, index)) return index;
+  const Id negative = c.call("lt", {index, number(0)}, {});
+  return c.call("where", {negative, c.call("add", {index, number(extent)}, {}), index}, {});
+}
+
+std::optional<std::vector<double>> known_values(const Caller& c, Id id) {
+  constexpr std::int64_t max_known = std::int64_t{1} << 20;
+  std::map<Id, Id> nodes = {{id, 0}};  // by their numbers in the graph; arguments come before
+  std::int64_t elements = 0;
+  for (auto next = nodes.rbegin(); next != nodes.rend(); ++next) {
+    const Node& node = c.node(next->first);
+    elements += element_count(node.type.shape);
+    const bool unknown = node.kind == Node::Kind::input || node.kind == Node::Kind::parameter;
+    if (elements > max_known || (unknown && !node.source.values)) return std::nullopt;
+    for (const Id arg : node.args) nodes.emplace(arg, 0);
+  }
+  Graph graph;
+  std::vector<Values> sources;
+  for (auto& [from, to] : nodes) {
+    Node& node = graph.nodes.emplace_back(c.node(from));
+    for (Id& arg : node.args) arg = nodes.at(arg);
+    to = static_cast<Id>(sources.size());
+    sources.push_back(node.source.values ? node.source.values->doubles() : Values());
+  }
+  graph.outputs = {nodes.at(id)};
+  return evaluate(graph, sources)[0];
+}
+
+Id list_of(const Caller& c, const std::vector<std::int64_t>& numbers) {
+  const std::int64_t start = numbers.empty() ? 0 : numbers[0], step = numbers.size() < 2 ? 1 : numbers[1] - numbers[0];
+  const auto count = static_cast<std::int64_t>(numbers.size());
+  bool even = step != 0;
+  for (std::int64_t i = 0; i < count; ++i) even &= numbers[static_cast<std::size_t>(i)] == start + i * step;
+  if (!even) return c.list(numbers);
+  return c.call("arange", {}, {{"start", start}, {"end", start + count * step}, {"step", step}});
+}
+
+std::vector<std::optional<Id>> without_masks(const Caller& c, const std::vector<std::optional<Id>>& indices) {
+  std::vector<std::optional<Id>> result;
+  for (const std::optional<Id>& index : indices) {
+    if (!index || c.node(*index).type.dtype != DType::boolean) {
+      result.push_back(index);
+      continue;
+    }
+    const TensorType type = c.node(*index).type;
+    const auto mask = known_values(c, *index);
+    if (!mask || type.shape.empty())
+      throw Error(
+          fmt::format("expected indices of integers, or a mask that is a constant (the number of elements that "
+                      "another mask selects is known only at run time), found {}",
+                      print(type)));
+    const Shape strides = row_major_strides(type.shape);
+    for (std::size_t d = 0; d < strides.size(); ++d) {
+      std::vector<std::int64_t> places;
+      for (std::size_t i = 0; i < mask->size(); ++i)
+        if ((*mask)[i] != 0) places.push_back(static_cast<std::int64_t>(i) / strides[d] % type.shape[d]);
+      result.emplace_back(list_of(c, places));
+    }
+  }
+  return result;
+}
+
+Id pick_by_tensors(const Caller& c, Id x, const std::vector<std::optional<Id>>& given) {
+  const std::vector<std::optional<Id>> indices = without_masks(c, given);
   Shape dims;
   std::vector<Id> args = {x};
   bool wraps = false;

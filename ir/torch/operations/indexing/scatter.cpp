@@ -83,25 +83,37 @@ int decompose_scatter(Emitter& e, const TensorCall& call) {
   return e.elementwise(Op::select, {kept, e.convert(call.args[0], call.dtype()), value}, "ew");
 }
 
-// In expressions
-
-// A number becomes a tensor of the index's shape that is filled with the number.
-Id source_of(const python::Call& c, std::string_view parameter, Id x, Id index) {
-  if (is_tensor(c.value(parameter))) return c.tensor(parameter);
-  return c.session.call("full", {},
-                        {{"shape", c.type(index).shape}, {"value", c.number(parameter)}, {"dtype", c.type(x).dtype}});
+// Calls scatter or scatter_add. Booleans are scattered as integers.
+Id placed(const Given& g, std::string_view op, Scatter s) {
+  const DType dtype = g.dtype(s.x);
+  if (dtype == DType::boolean && g.dtype(s.source) == dtype) {
+    s.x = g.to(s.x, DType::i32);
+    s.source = g.to(s.source, DType::i32);
+  }
+  const Id result = in_covered_part(g, s, [&](const Scatter& part) {
+    return g.call(op, {part.x, part.index, part.source}, {{"dim", static_cast<std::int64_t>(part.dim)}});
+  });
+  return g.to(result, dtype);
 }
 
-python::Value call_scatter(const python::Call& c) {
-  const Id x = c.tensor("input"), index = c.tensor("index");
-  const std::string_view source = c.given("src") ? "src" : "value";
-  return c.node({x, index, source_of(c, source, x, index)}, {{"dim", c.integer("dim")}});
+// scatter and scatter_add. A number as the source becomes a tensor of the index's shape.
+template <bool adds>
+Id scatter(const Given& g) {
+  const Id x = g.tensor("input"), index = g.tensor("index");
+  if (g.rank(x) == 0) g.refuse("a tensor of at least one dimension", x);
+  Scatter s = {x, index, g.operand(g.has("src") ? "src" : "value"), g.dim(g.integer("dim", 0), g.rank(x))};
+  if (const Node source = g.caller().node(s.source); source.kind == Node::Kind::scalar)
+    s.source = g.call("full", {}, {{"shape", g.shape(index)}, {"value", source.value}, {"dtype", g.dtype(x)}});
+  const std::string by = g.text("reduce", "");
+  if (!by.empty() && by != "add" && by != "multiply") g.fail("reduce", "None, 'add' or 'multiply'");
+  if (by == "multiply") return scatter_reduced(g, s, "prod", true);
+  return placed(g, adds || by == "add" ? "scatter_add" : "scatter", s);
 }
 
 // Writes (scatter) or adds (scatter_add) the rows of the source to the rows of x that `index`, of one dimension,
 // selects.
 Id scatter_rows(const Caller& c, std::string_view op, Id x, std::int64_t dim, Id index, Id source) {
-  const Shape shape = c.node(source).type.shape, &places = c.node(index).type.shape;
+  const Shape shape = c.node(source).type.shape, places = c.node(index).type.shape;
   const auto wrapped = static_cast<std::size_t>(dim < 0 ? dim + static_cast<std::int64_t>(shape.size()) : dim);
   if (places.size() != 1 || wrapped >= shape.size() || places[0] != shape[wrapped])
     throw Error(
@@ -111,17 +123,6 @@ Id scatter_rows(const Caller& c, std::string_view op, Id x, std::int64_t dim, Id
   column[wrapped] = places[0];
   const Id spread = c.call("expand", {c.call("reshape", {index}, {{"shape", column}})}, {{"shape", shape}});
   return c.call(op, {x, spread, source}, {{"dim", dim}});
-}
-
-// In `.pt2` files
-
-std::vector<Id> read_scatter(pt2::Call& call) {
-  const Id x = call.tensor("self"), index = call.tensor("index");
-  const std::int64_t dim = call.integer("dim");
-  if (call.has("src")) return call.node({x, index, call.tensor("src")}, {{"dim", dim}});
-  const double number = call.number("value", 0);
-  const Id source = call.add("full", {}, {{"shape", call.shape(index)}, {"value", number}, {"dtype", call.dtype(x)}});
-  return call.node({x, index, source}, {{"dim", dim}});
 }
 
 Id index_add(const Given& g) {
@@ -197,9 +198,44 @@ Id copy(const Given& g) {
 
 }  // namespace
 
+namespace {
+
+/// Returns the mask of x[mask] = values if the values do not depend on the number of true elements of the mask, with
+/// the number of dimensions that x has. Then the assignment is a choice.
+std::optional<Id> single_mask(const Caller& c, const std::vector<std::optional<Id>>& indices, const Shape& x,
+                              const Shape& values) {
+  if (indices.size() != 1 || !indices[0] || c.node(*indices[0]).type.dtype != DType::boolean) return {};
+  Shape mask = c.node(*indices[0]).type.shape;
+  if (mask.size() > x.size() || values.size() > x.size() - mask.size()) return {};
+  if (mask.size() == x.size()) return indices[0];
+  mask.resize(x.size(), 1);
+  return c.call("reshape", {*indices[0]}, {{"shape", mask}});
+}
+
+}  // namespace
+
+Id in_covered_part(const Given& g, Scatter s, const std::function<Id(const Scatter&)>& place) {
+  const Shape whole = g.shape(s.x), covered = g.shape(s.index), source = g.shape(s.source);
+  if (covered.size() != whole.size() || source.size() != whole.size()) return place(s);
+  for (std::size_t d = 0; d < covered.size(); ++d)
+    if (source[d] > covered[d]) s.source = g.slice(s.source, d, 0, covered[d]);
+  for (std::size_t d = 0; d < covered.size(); ++d) {
+    if (d == s.dim || covered[d] >= whole[d]) continue;
+    const Id rest = g.slice(s.x, d, covered[d], whole[d]);
+    s.x = g.slice(s.x, d, 0, covered[d]);
+    return g.call("cat", {in_covered_part(g, s, place), rest}, {{"dim", static_cast<std::int64_t>(d)}});
+  }
+  return place(s);
+}
+
 // The indexed dimensions are moved to the front and become a single dimension. Its rows are selected by flat indices.
-Id put_by_tensors(const Caller& c, Id x, const std::vector<std::optional<Id>>& indices, Id values, bool adds) {
+Id put_by_tensors(const Caller& c, Id x, const std::vector<std::optional<Id>>& given, Id values, bool adds) {
   const Shape shape = c.node(x).type.shape;
+  if (const auto mask = single_mask(c, given, shape, c.node(values).type.shape)) {
+    const Id put = c.call("to", {values}, {{"dtype", c.node(x).type.dtype}});
+    return c.call("where", {*mask, adds ? c.call("add", {x, put}, {}) : put, x}, {});
+  }
+  const std::vector<std::optional<Id>> indices = without_masks(c, given);
   const auto reshaped = [&](Id id, const Shape& to) {
     return c.node(id).type.shape == to ? id : c.call("reshape", {id}, {{"shape", to}});
   };
@@ -217,9 +253,7 @@ Id put_by_tensors(const Caller& c, Id x, const std::vector<std::optional<Id>>& i
     Id index = *indices[d];
     if (!is_integer(c.node(index).type.dtype))
       throw Error(fmt::format("expected indices of integers, found {}", print(c.node(index).type)));
-    if (may_be_negative(c, index))  // negative indices count from the end
-      index = c.call("where",
-                     {c.call("lt", {index, number(0)}, {}), c.call("add", {index, number(shape[d])}, {}), index}, {});
+    index = counted_from_start(c, index, shape[d]);
     broad = broadcast("index_put", broad, c.node(index).type.shape);
     places = places < 0 ? index : c.call("add", {c.call("mul", {places, number(shape[d])}, {}), index}, {});
     order.push_back(static_cast<std::int64_t>(d));
@@ -261,11 +295,11 @@ Id put_by_tensors(const Caller& c, Id x, const std::vector<std::optional<Id>>& i
 std::vector<Operation> scatter_operations() {
   return {
       {"scatter", 3, 3, scatter_attributes, infer_scatter, evaluate_scatter<false>, decompose_scatter,
-       {{"scatter", either, "input, dim, index, src=None, *, value=None", call_scatter}},
-       {{"aten.scatter", read_scatter}}},
+       {{"scatter", either, "input, dim, index, src=None, *, value=None, reduce=None", call_made<scatter<false>>}},
+       {{"aten.scatter", read_made<scatter<false>>}}},
       {"scatter_add", 3, 3, scatter_attributes, infer_scatter, evaluate_scatter<true>, decompose_scatter_add,
-       {{"scatter_add", either, "input, dim, index, src", call_scatter}},
-       {{"aten.scatter_add", read_scatter}}},
+       {{"scatter_add", either, "input, dim, index, src", call_made<scatter<true>>}},
+       {{"aten.scatter_add", read_made<scatter<true>>}}},
   };
 }
 

@@ -24,6 +24,7 @@ constexpr std::int64_t max_steps = 8192;
 struct Weights {
   Id input, hidden;
   std::optional<Id> input_bias, hidden_bias;
+  std::optional<Id> projection = {};  // of an LSTM with proj_size: makes the hidden state smaller
 };
 
 struct State {
@@ -51,8 +52,11 @@ class Recurrence {
   State step(Id input, const State& state, const Weights& w) const {
     const Id hidden = linear(state.hidden, w.hidden, w.hidden_bias);
     switch (cell_) {
-      case Cell::lstm:
-        return lstm(g_.apply("add", input, hidden), state);
+      case Cell::lstm: {
+        State next = lstm(g_.apply("add", input, hidden), state);
+        if (w.projection) next.hidden = linear(next.hidden, *w.projection, {});
+        return next;
+      }
       case Cell::gru:
         return {gru(input, hidden, state.hidden), -1};
       case Cell::tanh:
@@ -99,14 +103,16 @@ struct Network {
   Id x;                     // (steps, batch, features)
   std::vector<Id> states;   // (layers * directions, batch, hidden): the hidden state and, for an LSTM, the cell state
   std::vector<Id> weights;  // ordered by layer, then by direction
-  bool biases = true, bidirectional = false;
+  bool biases = true, bidirectional = false, projected = false;
   std::int64_t layers = 1;
+  std::size_t weights_per_layer() const { return (biases ? 4 : 2) + (projected ? 1 : 0); }
 };
 
 Weights weights_of(const Network& n, std::size_t number) {
-  const std::size_t layer_weights = n.biases ? 4 : 2, at = number * layer_weights;
+  const std::size_t at = number * n.weights_per_layer();
   Weights w = {n.weights[at], n.weights[at + 1], std::nullopt, std::nullopt};
   if (n.biases) w.input_bias = n.weights[at + 2], w.hidden_bias = n.weights[at + 3];
+  if (n.projected) w.projection = n.weights[at + n.weights_per_layer() - 1];
   return w;
 }
 
@@ -128,16 +134,20 @@ Id with_rows(const Given& g, Id x, std::int64_t more) { return g.call("pad", {x}
 std::vector<Id> run_layers(const Given& g, Cell cell, const Network& n);
 
 void check(const Given& g, const Network& n) {
-  const std::int64_t count = n.layers * (n.bidirectional ? 2 : 1), layer_weights = n.biases ? 4 : 2;
-  if (std::ssize(n.weights) != count * layer_weights)
-    throw Error(fmt::format("{}: expected {} weights, found {}", g.name(), count * layer_weights, n.weights.size()));
+  const std::int64_t count = n.layers * (n.bidirectional ? 2 : 1),
+                     weights = count * static_cast<std::int64_t>(n.weights_per_layer());
+  if (std::ssize(n.weights) != weights)
+    throw Error(fmt::format("{}: expected {} weights, found {}", g.name(), weights, n.weights.size()));
   const Shape x = g.shape(n.x);
   if (x[0] > max_steps || x[0] < 1) g.refuse(fmt::format("1 to {} steps", max_steps), n.x);
   const Shape weight = g.shape(n.weights[1]);
   if (weight.size() != 2) g.refuse("a matrix as the weight of the hidden state", n.weights[1]);
-  const Shape state = {count, x[1], weight[1]};
-  for (const Id given : n.states)
-    if (g.shape(given) != state) g.refuse(fmt::format("an initial state of shape {}", ir::print(state)), given);
+  for (std::size_t i = 0; i < n.states.size(); ++i) {
+    const bool smaller = i == 0 || !n.projected;  // the cell state has no projection
+    const Shape state = {count, x[1], smaller ? weight[1] : weight[0] / gates_of(Cell::lstm)};
+    if (g.shape(n.states[i]) != state)
+      g.refuse(fmt::format("an initial state of shape {}", ir::print(state)), n.states[i]);
+  }
 }
 
 /// Returns the output, and the last states of all layers.
@@ -197,6 +207,8 @@ std::vector<Id> read_network(pt2::Call& call) {
   n.biases = call.flag("has_biases", true);
   n.layers = call.integer("num_layers", 1);
   n.bidirectional = call.flag("bidirectional", false);
+  const std::int64_t plain = n.layers * (n.bidirectional ? 2 : 1) * (n.biases ? 4 : 2);
+  n.projected = cell == Cell::lstm && std::ssize(n.weights) > plain;
   if (call.rank(n.x) != 3) call.fail("input", "a batch of sequences");
   if (batch_first) n.x = swapped(g, n.x);
   std::vector<Id> results = run(g, cell, n);

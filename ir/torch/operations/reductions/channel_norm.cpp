@@ -100,12 +100,75 @@ std::vector<Id> read_native_group_norm(pt2::Call& call) {
   return {by_groups(g, g.tensor("input"), g.integer("group", 1))};
 }
 
-// aten._native_batch_norm_legit(x, weight, bias, training, momentum, eps), without running statistics.
+/// The running statistics of the channels after a batch: the mean, and the variance with a divisor of n - 1.
+struct Statistics {
+  Id mean, var;
+};
+
+/// `dims`: the dimensions that the batch's statistics are over. The mean over the remaining images is taken.
+Statistics moved_statistics(const Given& g, const Shape& dims) {
+  const double momentum = g.number("momentum", 0.1);
+  const auto moved = [&](std::string_view argument, std::string_view op, Attributes attributes) {
+    const Id old = g.tensor(argument);
+    attributes.emplace("dims", dims);
+    Id found = g.call(op, {g.to(g.tensor("input"), g.dtype(old))}, std::move(attributes));
+    if (g.rank(found) > 1) found = g.call("mean", {found}, {{"dims", Shape{0}}});
+    return g.apply("add", g.apply("mul", old, 1 - momentum), g.apply("mul", found, momentum));
+  };
+  return {moved("running_mean", "mean", {}), moved("running_var", "var", {{"correction", std::int64_t{1}}})};
+}
+
+/// Returns the dimensions of (N, C, …) from `first` on, without the channels.
+Shape dims_of_statistics(std::size_t first, std::size_t rank) {
+  Shape dims;
+  for (std::size_t d = first; d < rank; ++d)
+    if (d != 1) dims.push_back(static_cast<std::int64_t>(d));
+  return dims;
+}
+
+// PyTorch moves the running statistics in place, if there are any and the batch's own statistics are used.
+void assign_statistics(pt2::Call& call, const Given& g, std::size_t first) {
+  if (!g.has("running_mean") || !g.has("running_var")) return;
+  const auto [mean, var] = moved_statistics(g, dims_of_statistics(first, g.rank(g.tensor("input"))));
+  call.assign("running_mean", mean);
+  call.assign("running_var", var);
+}
+
+std::vector<Id> read_batch_norm(pt2::Call& call) {
+  const Given g(call);
+  const Id result = batch_norm(g);
+  if (g.flag("training", false)) assign_statistics(call, g, 0);
+  return {result};
+}
+
+std::vector<Id> read_instance_norm(pt2::Call& call) {
+  const Given g(call);
+  const Id result = instance_norm(g);
+  if (g.flag("use_input_stats", true)) assign_statistics(call, g, 2);
+  return {result};
+}
+
+// aten._native_batch_norm_legit(x, weight, bias, training, momentum, eps), also with running statistics.
 std::vector<Id> read_batch_statistics(pt2::Call& call) {
   call.ignore({"momentum", "running_mean", "running_var"});
   const Given g(call);
-  if (!g.flag("training", false)) call.fail("training", "True (as there are no running statistics)");
+  if (!g.flag("training", false)) call.fail("training", "True");
+  assign_statistics(call, g, 0);
   return {by_batch(g, g.tensor("input"))};
+}
+
+// The same for core ATen, which changes nothing in place. It returns the result, the batch's mean and reciprocal
+// standard deviation, and the moved statistics.
+std::vector<Id> read_functional_batch_norm(pt2::Call& call) {
+  const Given g(call);
+  if (!g.flag("training", false)) call.fail("training", "True");
+  const Id x = g.tensor("input");
+  const Id result = by_batch(g, x);
+  const Shape dims = dims_of_statistics(0, g.rank(x));
+  const Id var = g.call("var", {x}, {{"dims", dims}, {"correction", std::int64_t{0}}});
+  const Id root = g.apply("rsqrt", g.apply("add", var, g.number("eps", 1e-5)));
+  const auto [mean, moved_var] = moved_statistics(g, dims);
+  return {result, g.call("mean", {x}, {{"dims", dims}}), root, mean, moved_var};
 }
 
 // x / (k + alpha * mean of x² over `size` neighbouring channels)^beta. Channels outside of the tensor count as zeros.
@@ -144,9 +207,10 @@ Composites channel_norms() {
        {"instance_norm", in_functional, functional_instance, call_made<instance_norm>},
        {"local_response_norm", in_functional, "input, size, alpha=0.0001, beta=0.75, k=1.0", call_made<local_response_norm>},
        {"LocalResponseNorm", stateless_module, "size, alpha=0.0001, beta=0.75, k=1.0", nullptr, "local_response_norm"}},
-      {{"aten.batch_norm", read_made<batch_norm>}, {"aten._native_batch_norm_legit_no_training", read_made<batch_norm>},
+      {{"aten.batch_norm", read_batch_norm}, {"aten._native_batch_norm_legit_no_training", read_made<batch_norm>},
        {"aten.group_norm", read_made<group_norm>}, {"aten.native_group_norm", read_native_group_norm},
-       {"aten.instance_norm", read_made<instance_norm>}, {"aten._native_batch_norm_legit", read_batch_statistics}}};
+       {"aten.instance_norm", read_instance_norm}, {"aten._native_batch_norm_legit", read_batch_statistics},
+       {"aten._native_batch_norm_legit_functional", read_functional_batch_norm}}};
 }
 // clang-format on
 

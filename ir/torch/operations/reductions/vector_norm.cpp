@@ -63,7 +63,7 @@ Id linalg_norm(const Given& g) {
 
 Id matrix_norm(const Given& g) {
   g.ignore({"dtype", "out"});
-  if (!g.is_text("ord") || g.text("ord", "fro") != "fro")
+  if (g.has("ord") && (!g.is_text("ord") || g.text("ord", "fro") != "fro"))
     g.fail("ord", "'fro' (other norms of matrices are not supported)");
   return norm_of(g, g.tensor("input"), 2, {g.integers("dim", Shape{-2, -1}), g.flag("keepdim", false)});
 }
@@ -115,6 +115,7 @@ Composites vector_norms() {
        {"normalize", in_functional, "input, p=2.0, dim=1, eps=1e-12", call_made<normalize>}},
       {{"aten._weight_norm", read_made<weight_norm>}, {"aten._weight_norm_interface", read_made<weight_norm>},
        {"aten.cosine_similarity", read_made<cosine_similarity>}, {"aten.norm", read_made<norm>},
+       {"aten.linalg_matrix_norm", read_made<matrix_norm>},
        {"aten.linalg_norm", read_made<linalg_norm>}, {"aten.linalg_vector_norm", read_made<vector_norm>}}};
 }
 // clang-format on

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <optional>
 
-#include "ir/torch/operations/family.h"
+#include "ir/torch/operations/given.h"
 
 namespace deplo::ir::torch {
 namespace {
@@ -242,33 +242,39 @@ std::vector<Id> read_expand(pt2::Call& call) {
 
 // Compositions of these operations
 
-// (…, n, …) → (…, n, 1, …) → (…, n, repeats, …) → (…, n * repeats, …)
-python::Value call_repeat_interleave(const python::Call& c) {
-  const Id x = c.tensor("input");
-  Shape shape = c.type(x).shape;
-  const std::size_t dim = c.dim("dim", shape.size());
-  const std::int64_t repeats = c.integer("repeats");
-  if (repeats < 0 || repeats > max_elements / std::max<std::int64_t>(shape[dim], 1))
-    c.fail("repeats", "at least 0, for a result of at most 2^40 elements");
-  const Id apart = c.session.call("unsqueeze", {x}, {{"dim", static_cast<std::int64_t>(dim) + 1}});
-  Shape wide = shape;
-  wide.insert(wide.begin() + static_cast<std::ptrdiff_t>(dim) + 1, repeats);
-  shape[dim] *= repeats;
-  return c.node({c.session.call("expand", {apart}, {{"shape", wide}})}, {{"shape", shape}});
-}
+constexpr std::int64_t max_repeats = std::int64_t{1} << 24;
 
-// For shape (a, b) and dim 0: (a, 1, b) → (a, repeats, b) → (a * repeats, b)
-std::vector<Id> read_repeat_interleave(pt2::Call& call) {
-  call.ignore({"output_size"});
-  const Id x = call.tensor("self");
-  const std::int64_t repeats = call.integer("repeats"), dim = call.integer("dim");
-  const std::int64_t wrapped = dim < 0 ? dim + call.rank(x) : dim;
-  if (wrapped < 0 || wrapped >= call.rank(x)) call.fail("dim", "a dimension of the tensor");
-  Shape apart = call.shape(x);
-  apart.insert(apart.begin() + wrapped + 1, 1);
-  Shape wide = apart;
-  wide[static_cast<std::size_t>(wrapped) + 1] = repeats;
-  return {call.reshape(call.expand(call.reshape(x, apart), wide), call.output_type().shape)};
+// For shape (a, b) and dim 0: (a, 1, b) → (a, repeats, b) → (a * repeats, b). If the repeats differ, the elements are
+// selected by indices. Without an input, the result is these indices.
+Id repeat_interleave(const Given& g) {
+  g.ignore({"output_size"});
+  const Id given = g.operand("repeats");
+  const Node number = g.caller().node(given);
+  const auto known = number.kind == Node::Kind::scalar ? std::vector{number.value} : known_values(g.caller(), given);
+  if (!known) g.fail("repeats", "a number, or a constant tensor (the result's shape cannot depend on data)");
+  const double total = std::accumulate(known->begin(), known->end(), 0.0);
+  if (std::ranges::any_of(*known, [](double n) { return n < 0; }) || total > static_cast<double>(max_repeats))
+    g.fail("repeats", fmt::format("numbers of at least 0, and at most {} in all", max_repeats));
+  const auto places = [&] {
+    std::vector<std::int64_t> all;
+    for (std::size_t i = 0; i < known->size(); ++i)
+      all.insert(all.end(), static_cast<std::size_t>((*known)[i]), static_cast<std::int64_t>(i));
+    return list_of(g.caller(), all);
+  };
+  if (!g.has("input")) return places();
+  Id x = g.tensor("input");
+  if (!g.has("dim")) x = g.reshape(x, {element_count(g.shape(x))});
+  const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(x));
+  const std::int64_t extent = g.shape(x)[dim];
+  if (known->size() != 1) {
+    if (std::ssize(*known) != extent) g.refuse(fmt::format("{} elements to repeat", known->size()), x);
+    return g.select(x, dim, places());
+  }
+  const auto times = static_cast<std::int64_t>((*known)[0]), along = static_cast<std::int64_t>(dim);
+  Shape wide = g.shape(x), whole = wide;
+  wide.insert(wide.begin() + along + 1, times);
+  whole[dim] = extent * times;
+  return g.reshape(g.expand(g.call("unsqueeze", {x}, {{"dim", along + 1}}), wide), whole);
 }
 
 // repeat(2, 3) of shape (a, b): (1, a, 1, b) → (2, a, 3, b) → (2a, 3b)
@@ -309,11 +315,12 @@ std::vector<Operation> layout_operations() {
         {"reshape_as", as_method, "input, other", call_shape_of_other},
         {"flatten", either, "input, start_dim=0, end_dim=-1", call_flatten},
         {"unflatten", either, "input, dim, sizes", call_unflatten},
-        {"repeat_interleave", either, "input, repeats, dim", call_repeat_interleave}},
+        {"repeat_interleave", either, "input, repeats, dim=None, *, output_size=None", call_made<repeat_interleave>}},
        {{"aten.reshape", read_view}, {"aten.view", read_view}, {"aten._unsafe_view", read_view},
         {"aten.view_as", read_view}, {"aten.reshape_as", read_view},
         {"aten.flatten", read_view}, {"aten.unflatten", read_view},
-        {"aten.repeat", read_repeat}, {"aten.repeat_interleave", read_repeat_interleave}}},
+        {"aten.atleast_1d", read_view}, {"aten.atleast_2d", read_view}, {"aten.atleast_3d", read_view},
+        {"aten.repeat", read_repeat}, {"aten.repeat_interleave", read_made<repeat_interleave>}}},
       {"squeeze", 1, 1, squeeze_attributes, infer_squeeze, evaluate_reshape, decompose_reshape,
        {{"squeeze", either, "input, dim=None", call_squeeze}},
        {{"aten.squeeze", read_view}}},
@@ -321,7 +328,9 @@ std::vector<Operation> layout_operations() {
        {{"transpose", either, "input, dim0, dim1", call_plain},
         {"swapaxes", either, "input, dim0, dim1", call_plain},
         {"t", either, "input", call_t}},
-       {{"aten.transpose", read_plain}, {"aten.swapaxes", read_swapped}, {"aten.swapdims", read_swapped}, {"aten.t", read_t}, {"aten.mT", read_t}, {"aten.numpy_T", read_reversed}}},
+       {{"aten.transpose", read_plain}, {"aten.swapaxes", read_swapped}, {"aten.swapdims", read_swapped},
+        {"aten.t", read_t}, {"aten.mT", read_t}, {"aten.mH", read_t}, {"aten.matrix_H", read_t},
+        {"aten.adjoint", read_t}, {"aten.numpy_T", read_reversed}}},
       {"unsqueeze", 1, 1, unsqueeze_attributes, infer_unsqueeze, evaluate_reshape, decompose_reshape,
        {{"unsqueeze", either, "input, dim", call_plain}},
        {{"aten.unsqueeze", read_plain}}},

@@ -133,11 +133,11 @@ std::vector<Id> read_narrow(pt2::Call& call) {
   return {call.slice(x, dim, start, start + length)};
 }
 
-// split, chunk: the file states the parts' shapes.
-std::vector<Id> read_split(pt2::Call& call) {
+// The file states the parts' shapes.
+std::vector<Id> read_parts(pt2::Call& call, std::int64_t dim) {
   call.ignore({"split_size", "split_sizes", "chunks", "sections", "indices"});
   const Id x = call.tensor("self");
-  const std::int64_t dim = call.integer("dim", 0), wrapped = dim < 0 ? dim + call.rank(x) : dim;
+  const std::int64_t wrapped = dim < 0 ? dim + call.rank(x) : dim;
   std::vector<Id> parts;
   std::int64_t start = 0;
   for (std::size_t i = 0; i < call.outputs().size(); ++i) {
@@ -150,6 +150,10 @@ std::vector<Id> read_split(pt2::Call& call) {
   }
   return parts;
 }
+
+std::vector<Id> read_split(pt2::Call& call) { return read_parts(call, call.integer("dim", 0)); }
+std::vector<Id> read_hsplit(pt2::Call& call) { return read_parts(call, call.rank(call.tensor("self")) == 1 ? 0 : 1); }
+std::vector<Id> read_dsplit(pt2::Call& call) { return read_parts(call, 2); }
 
 // select
 
@@ -214,7 +218,8 @@ std::vector<Operation> slice_operations() {
         {"chunk", either, "input, chunks, dim=0", call_chunk},
         {"narrow", either, "input, dim, start, length", call_narrow}},
        {{"aten.slice", read_slice}, {"aten.narrow", read_narrow}, {"aten.chunk", read_split}, {"aten.split", read_split},
-        {"aten.split_with_sizes", read_split}}},
+        {"aten.split_with_sizes", read_split}, {"aten.tensor_split", read_split}, {"aten.vsplit", read_split},
+        {"aten.hsplit", read_hsplit}, {"aten.dsplit", read_dsplit}}},
   };
 }
 // clang-format on

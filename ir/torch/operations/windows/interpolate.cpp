@@ -21,7 +21,8 @@ struct Step {
   bool corners;
 };
 
-// PyTorch multiplies in float32. Sizes are accepted only if integer arithmetic gives the same places.
+// PyTorch multiplies in float32. If integer arithmetic gives the same places, the kernel computes them; otherwise they
+// are a constant.
 Id nearest(const Given& g, Id x, const Step& s, bool exact) {
   const auto scale = static_cast<float>(s.scale);
   const auto place = [&](std::int64_t i) {
@@ -29,10 +30,13 @@ Id nearest(const Given& g, Id x, const Step& s, bool exact) {
     return std::min(static_cast<std::int64_t>(std::floor(at)), s.extent - 1);
   };
   const std::int64_t twice = exact ? 1 : 0;
-  for (std::int64_t i = 0; i < s.places; ++i)
-    if (place(i) != (2 * i + twice) * s.extent / (2 * s.places))
-      throw Error(
-          fmt::format("{}: expected sizes with an integer ratio, found {} from {}", g.name(), s.places, s.extent));
+  bool whole = true;
+  std::vector<std::int64_t> all;
+  for (std::int64_t i = 0; i < s.places; ++i) {
+    all.push_back(place(i));
+    whole &= all.back() == (2 * i + twice) * s.extent / (2 * s.places);
+  }
+  if (!whole) return g.select(x, s.dim, list_of(g.caller(), all));
   const Id doubled = g.call(
       "arange", {}, {{"start", twice * s.extent}, {"end", (2 * s.places + twice) * s.extent}, {"step", 2 * s.extent}});
   return g.select(x, s.dim, g.call("floor_divide", {doubled}, {{"divisor", 2 * s.places}}));
@@ -68,23 +72,12 @@ Id linear(const Given& g, Id x, const Step& s) {
   return g.apply("add", first, g.apply("mul", g.select(x, s.dim, high), weight));
 }
 
-// Keys, Cubic convolution interpolation for digital image processing, 1981, with a = -0.75.
 Id cubic(const Given& g, Id x, const Step& s) {
-  constexpr double a = -0.75;
   const Id at = places(g, s, true);
   // Adding 1 before the conversion makes it round down, because the places begin above -1.
   const Id low = g.call("sub", {g.to(g.apply("add", at, 1.0), DType::i32), whole(g, 1)});
   const Id t = g.apply("sub", at, g.to(low, DType::f32));
-  const auto near = [&](Id d) {  // ((a + 2) d - (a + 3)) d² + 1
-    const Id factor = g.apply("sub", g.apply("mul", d, a + 2), a + 3);
-    return g.apply("add", g.apply("mul", g.apply("mul", factor, d), d), 1.0);
-  };
-  const auto far = [&](Id d) {  // ((a d - 5 a) d + 8 a) d - 4 a
-    const Id first = g.apply("add", g.apply("mul", g.apply("sub", g.apply("mul", d, a), 5 * a), d), 8 * a);
-    return g.apply("sub", g.apply("mul", first, d), 4 * a);
-  };
-  const std::array weights = {far(g.apply("add", t, 1.0)), near(t), near(g.apply("sub", 1.0, t)),
-                              far(g.apply("sub", 2.0, t))};
+  const std::array<Id, 4> weights = cubic_weights(g, t);
   Id sum = -1;
   for (std::int64_t i = 0; i < 4; ++i) {
     const Id index = clamped(g, g.call("add", {low, whole(g, i - 1)}), s.extent);
@@ -195,6 +188,19 @@ constexpr std::string_view module =
     "size=None, scale_factor=None, mode='nearest', align_corners=None, recompute_scale_factor=None";
 
 }  // namespace
+
+std::array<Id, 4> cubic_weights(const Given& g, Id t) {
+  constexpr double a = -0.75;
+  const auto near = [&](Id d) {  // ((a + 2) d - (a + 3)) d² + 1
+    const Id factor = g.apply("sub", g.apply("mul", d, a + 2), a + 3);
+    return g.apply("add", g.apply("mul", g.apply("mul", factor, d), d), 1.0);
+  };
+  const auto far = [&](Id d) {  // ((a d - 5 a) d + 8 a) d - 4 a
+    const Id first = g.apply("add", g.apply("mul", g.apply("sub", g.apply("mul", d, a), 5 * a), d), 8 * a);
+    return g.apply("sub", g.apply("mul", first, d), 4 * a);
+  };
+  return {far(g.apply("add", t, 1.0)), near(t), near(g.apply("sub", 1.0, t)), far(g.apply("sub", 2.0, t))};
+}
 
 // clang-format off
 Composites interpolations() {

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <array>
 
-#include "core/error.h"
+#include "core/text/text.h"
 #include "ir/torch/operations/given.h"
+#include "ir/torch/operations/windows/window.h"
 
 namespace deplo::ir::torch {
 namespace sampling {
@@ -21,23 +22,45 @@ Id unnormalised(const Given& g, Id x, std::int64_t extent, bool aligned) {
 struct Image {
   Id flat;  // (N, C, H * W)
   Shape shape;
-  bool zeros = true;  // whether elements outside of the image are 0
+  std::string padding;  // what is outside of the image: 'zeros', or the elements at the 'border' or by 'reflection'
+  bool aligned = false;
 };
+
+Id limited(const Given& g, Id x, std::int64_t extent) {
+  return g.apply("minimum", g.apply("maximum", x, 0.0), static_cast<double>(extent - 1));
+}
+
+/// Reflects coordinates at the borders until they are inside. The borders are the first and the last element or, if
+/// the corners are not aligned, half an element further.
+Id reflected(const Given& g, Id x, std::int64_t extent, bool aligned) {
+  const double low = aligned ? 0 : -0.5, span = static_cast<double>(aligned ? extent - 1 : extent);
+  if (span == 0) return g.apply("mul", x, 0.0);
+  const Id size = g.apply("abs", g.apply("sub", x, low));
+  const Id turns = floor_of(g.caller(), g.apply("div", size, span));
+  const Id rest = g.apply("sub", size, g.apply("mul", turns, span));
+  const Id even = g.apply("mul", floor_of(g.caller(), g.apply("mul", turns, 0.5)), 2.0);
+  return g.apply("add", g.where(g.apply("eq", turns, even), rest, g.apply("sub", span, rest)), low);
+}
+
+/// Moves coordinates along a dimension of the image to its inside, unless the outside is 0.
+Id moved_inside(const Given& g, const Image& image, Id x, std::size_t dim) {
+  if (image.padding == "zeros") return x;
+  const std::int64_t extent = image.shape[dim];
+  return limited(g, image.padding == "border" ? x : reflected(g, x, extent, image.aligned), extent);
+}
 
 /// Returns the elements at whole coordinates (N, places), multiplied by weights (N, places), as (N, C, places).
 Id picked(const Given& g, const Image& image, Id x, Id y, Id weight) {
   const std::int64_t height = image.shape[2], width = image.shape[3];
-  const auto within = [&](Id v, std::int64_t extent) {
-    return g.apply("minimum", g.apply("maximum", v, 0.0), static_cast<double>(extent - 1));
-  };
   const auto is_inside = [&](Id v, std::int64_t extent) {
     return g.apply("logical_and", g.apply("ge", v, 0.0), g.apply("le", v, static_cast<double>(extent - 1)));
   };
-  if (image.zeros) {
+  if (image.padding == "zeros") {
     const Id inside = g.apply("logical_and", is_inside(x, width), is_inside(y, height));
     weight = g.call("where", {inside, weight, g.scalar(0)});
   }
-  const Id place = g.apply("add", g.apply("mul", within(y, height), static_cast<double>(width)), within(x, width));
+  const Id place =
+      g.apply("add", g.apply("mul", limited(g, y, height), static_cast<double>(width)), limited(g, x, width));
   const std::int64_t count = g.shape(place)[1];
   const Id index = g.reshape(g.to(place, DType::i32), {image.shape[0], 1, count});
   const Id elements = g.call("gather", {image.flat, g.expand(index, {image.shape[0], image.shape[1], count})},
@@ -57,12 +80,33 @@ Id bilinear(const Given& g, const Image& image, Id x, Id y) {
   return g.apply("add", first, second);
 }
 
-template <class Modes>
-std::string mode_of(const Given& g, std::string_view text, std::string_view number, const Modes& modes) {
-  if (g.has(text) && g.is_text(text)) return g.text(text, modes[0]);
-  const std::int64_t mode = g.integer(number, 0);
-  if (mode < 0 || mode >= static_cast<std::int64_t>(modes.size())) g.fail(number, "a mode");
-  return std::string(modes[static_cast<std::size_t>(mode)]);
+Id bicubic(const Given& g, const Image& image, Id x, Id y) {
+  const Id left = floor_of(g.caller(), x), top = floor_of(g.caller(), y);
+  const std::array<Id, 4> across = cubic_weights(g, g.apply("sub", x, left)),
+                          down = cubic_weights(g, g.apply("sub", y, top));
+  Id sum = -1;
+  for (std::size_t i = 0; i < 4; ++i)
+    for (std::size_t j = 0; j < 4; ++j) {
+      const Id column = moved_inside(g, image, g.apply("add", left, static_cast<double>(j) - 1), 3);
+      const Id row = moved_inside(g, image, g.apply("add", top, static_cast<double>(i) - 1), 2);
+      const Id part = picked(g, image, column, row, g.apply("mul", across[j], down[i]));
+      sum = sum < 0 ? part : g.apply("add", sum, part);
+    }
+  return sum;
+}
+
+/// Returns a mode, which expressions give by its name and files by its number.
+std::string mode_of(const Given& g, std::string_view text, std::string_view number,
+                    const std::vector<std::string>& modes) {
+  if (!g.is_text(text) && !g.has(number)) return modes[0];
+  if (!g.is_text(text)) {
+    const std::int64_t mode = g.integer(number, 0);
+    if (mode < 0 || mode >= std::ssize(modes)) g.fail(number, fmt::format("a number from 0 to {}", modes.size() - 1));
+    return modes[static_cast<std::size_t>(mode)];
+  }
+  const std::string mode = g.text(text, modes[0]);
+  if (std::ranges::find(modes, mode) == modes.end()) g.fail(text, fmt::format("'{}'", join(modes, "', '")));
+  return mode;
 }
 
 Id grid_sample(const Given& g, const std::string& mode, const std::string& padding) {
@@ -70,32 +114,28 @@ Id grid_sample(const Given& g, const std::string& mode, const std::string& paddi
   const Shape shape = g.shape(x), places = g.shape(grid);
   if (shape.size() != 4 || places.size() != 4 || places[3] != 2)
     g.refuse("an image (N, C, H, W) and a grid (N, H, W, 2)", x);
-  if (mode != "bilinear" && mode != "nearest") g.fail("mode", "'bilinear' or 'nearest'");
-  if (padding != "zeros" && padding != "border") g.fail("padding_mode", "'zeros' or 'border'");
   const bool aligned = g.flag("align_corners", false);
   const std::int64_t count = places[1] * places[2];
-  const auto coordinate = [&](std::int64_t which, std::int64_t extent) {
+  const Image image = {g.reshape(x, {shape[0], shape[1], shape[2] * shape[3]}), shape, padding, aligned};
+  const auto coordinate = [&](std::int64_t which, std::size_t dim) {
     const Id one = g.reshape(g.slice(grid, 3, which, which + 1), {shape[0], count});
-    const Id at = unnormalised(g, one, extent, aligned);
-    if (padding == "zeros") return at;
-    return g.apply("minimum", g.apply("maximum", at, 0.0), static_cast<double>(extent - 1));
+    const Id at = unnormalised(g, one, shape[dim], aligned);
+    return mode == "bicubic" ? at : moved_inside(g, image, at, dim);
   };
-  const Image image = {g.reshape(x, {shape[0], shape[1], shape[2] * shape[3]}), shape, padding == "zeros"};
-  const Id across = coordinate(0, shape[3]), down = coordinate(1, shape[2]);
-  const Id values =
-      mode == "bilinear"
-          ? bilinear(g, image, across, down)
-          : picked(g, image, round_of(g.caller(), across), round_of(g.caller(), down),
-                   g.call("full", {}, {{"shape", Shape{shape[0], count}}, {"value", 1.0}, {"dtype", g.dtype(x)}}));
+  const Id across = coordinate(0, 3), down = coordinate(1, 2);
+  const auto nearest = [&] {
+    const Attributes ones = {{"shape", Shape{shape[0], count}}, {"value", 1.0}, {"dtype", g.dtype(x)}};
+    return picked(g, image, round_of(g.caller(), across), round_of(g.caller(), down), g.call("full", {}, ones));
+  };
+  const Id values = mode == "nearest"   ? nearest()
+                    : mode == "bicubic" ? bicubic(g, image, across, down)
+                                        : bilinear(g, image, across, down);
   return g.reshape(values, {shape[0], shape[1], places[1], places[2]});
 }
 
-constexpr std::array<std::string_view, 3> modes = {"bilinear", "nearest", "bicubic"};
-constexpr std::array<std::string_view, 3> paddings = {"zeros", "border", "reflection"};
-
 Id sample(const Given& g) {
-  return grid_sample(g, mode_of(g, "mode", "interpolation_mode", modes),
-                     mode_of(g, "padding_mode", "padding_mode", paddings));
+  return grid_sample(g, mode_of(g, "mode", "interpolation_mode", {"bilinear", "nearest", "bicubic"}),
+                     mode_of(g, "padding_mode", "padding_mode", {"zeros", "border", "reflection"}));
 }
 
 // theta (N, 2, 3) and the size of an image → (N, H, W, 2)

@@ -11,21 +11,6 @@
 namespace deplo::ir::torch::pt2 {
 namespace {
 
-std::string describe(const Argument& argument) {
-  return match(
-      argument, [](const None&) -> std::string { return "None"; },
-      [](const bool& b) -> std::string { return b ? "True" : "False"; },
-      [](const std::int64_t& n) { return fmt::format("{}", n); }, [](const double& x) { return fmt::format("{}", x); },
-      [](const std::string& text) { return fmt::format("'{}'", text.substr(0, 64)); },
-      [](const std::vector<std::int64_t>& list) { return print(list); },
-      [](const std::vector<double>& list) { return fmt::format("{} numbers", list.size()); },
-      [](const ScalarType& type) { return scalar_type_name(type); },
-      [](const Tensor& t) { return fmt::format("the tensor '{}'", t.name); },
-      [](const Tensors&) -> std::string { return "a list of tensors"; },
-      [](const Symbol& s) { return fmt::format("'{}', which is known only at run time", s.name); },
-      [](const Subgraph&) -> std::string { return "a graph"; }, [](const Other& o) { return o.kind; });
-}
-
 bool reads(const Argument& argument, const std::string& tensor) {
   if (const auto* t = std::get_if<Tensor>(&argument)) return t->name == tensor;
   const auto* list = std::get_if<Tensors>(&argument);
@@ -55,6 +40,21 @@ std::vector<std::string> flatten(const std::vector<Argument>& outputs) {
 }
 
 }  // namespace
+
+std::string describe(const Argument& argument) {
+  return match(
+      argument, [](const None&) -> std::string { return "None"; },
+      [](const bool& b) -> std::string { return b ? "True" : "False"; },
+      [](const std::int64_t& n) { return fmt::format("{}", n); }, [](const double& x) { return fmt::format("{}", x); },
+      [](const std::string& text) { return fmt::format("'{}'", text.substr(0, 64)); },
+      [](const std::vector<std::int64_t>& list) { return print(list); },
+      [](const std::vector<double>& list) { return fmt::format("{} numbers", list.size()); },
+      [](const ScalarType& type) { return scalar_type_name(type); },
+      [](const Tensor& t) { return fmt::format("the tensor '{}'", t.name); },
+      [](const Tensors&) -> std::string { return "a list of tensors"; },
+      [](const Symbol& s) { return fmt::format("'{}', which is known only at run time", s.name); },
+      [](const Subgraph&) -> std::string { return "a graph"; }, [](const Other& o) { return o.kind; });
+}
 
 Call::Call(const ProgramNode& node, const ProgramGraph& graph, const Ids& ids, Builder& builder)
     : node_(node), graph_(graph), ids_(ids), builder_(builder), outputs_(flatten(node.outputs)) {}
@@ -203,6 +203,12 @@ bool Call::is_read(std::size_t output) const {
   return output < outputs_.size() && readers(graph_, outputs_[output]) > 0;
 }
 
+void Call::assign(std::string_view argument, Id value) {
+  const auto* t = std::get_if<Tensor>(&get(argument));
+  if (t == nullptr) fail(argument, "a tensor");
+  assigned_.emplace_back(t->name, value);
+}
+
 std::vector<Id> Call::node(std::vector<Id> args, Attributes attributes) const {
   return {add(op, std::move(args), std::move(attributes))};
 }
@@ -231,7 +237,7 @@ Id Call::slice(Id id, std::int64_t dim, std::int64_t start, std::int64_t end, st
 
 bool is_reshaping(std::string_view function) {
   constexpr auto names = std::to_array<std::string_view>(
-      {"aten.alias", "aten.contiguous", "aten.detach", "aten.flatten", "aten.reshape", "aten.reshape_as",
+      {"aten.alias", "aten.contiguous", "aten.detach", "aten.flatten", "aten.ravel", "aten.reshape", "aten.reshape_as",
        "aten.squeeze", "aten.to", "aten.unflatten", "aten.unsqueeze", "aten.view", "aten.view_as"});
   return std::ranges::find(names, function) != names.end();
 }

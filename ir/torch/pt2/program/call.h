@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ir/torch/graph.h"
@@ -58,6 +59,10 @@ class Call {
   const TensorMeta& stated(std::string_view argument);
   /// Whether the graph reads this output.
   bool is_read(std::size_t output) const;
+  /// Gives a tensor argument other than `self` a new value, because the call changes it in place.
+  void assign(std::string_view argument, Id value);
+  /// Returns the names of the tensors that got a new value, and these values.
+  const std::vector<std::pair<std::string, Id>>& assigned() const { return assigned_; }
 
   /// Adds a call of `op` and returns it as the only result.
   std::vector<Id> node(std::vector<Id> args, Attributes attributes = {}) const;
@@ -82,8 +87,12 @@ class Call {
   const Ids& ids_;
   Builder& builder_;
   std::vector<std::string> outputs_;
+  std::vector<std::pair<std::string, Id>> assigned_;
   std::set<std::string_view> asked_;
 };
+
+/// Describes an argument in a message: "3", "the tensor 'x'".
+std::string describe(const Argument&);
 
 /// Whether a function such as "aten.view" shows the same elements in another shape.
 bool is_reshaping(std::string_view function);

@@ -26,7 +26,9 @@ std::string symbol_name(const std::string& text) {
 Shape shape(const Json& sizes, std::string& problem) {
   Shape shape;
   std::int64_t elements = 1;
+  std::size_t rank = 0;
   sizes.each([&](const Json& size) {
+    ++rank;
     if (size.has("as_expr")) {
       problem =
           fmt::format("a static shape, found the size '{}'", symbol_name(size.at("as_expr").at("expr_str").text()));
@@ -35,9 +37,10 @@ Shape shape(const Json& sizes, std::string& problem) {
     const Json n = size.at("as_int");
     shape.push_back(n.integer());
     if (shape.back() < 0 || __builtin_mul_overflow(elements, std::max<std::int64_t>(shape.back(), 1), &elements) ||
-        elements > max_elements || shape.size() > max_dimensions)
-      n.fail(fmt::format("sizes of at most 2^40 elements and {} dimensions", max_dimensions));
+        elements > max_elements)
+      n.fail("sizes of at most 2^40 elements");
   });
+  if (rank > max_dimensions) sizes.fail(fmt::format("at most {} dimensions", max_dimensions), fmt::format("{}", rank));
   return shape;
 }
 
@@ -61,6 +64,7 @@ TensorMeta tensor_meta(const Json& json) {
     meta.offset = offset.has("as_int") ? offset.at("as_int").integer() : -1;
   }
   meta.type.shape = shape(json.at("sizes"), meta.problem);
+  meta.open = !meta.problem.empty();
   if (is_complex(type)) {
     meta.type.shape.push_back(2);
     for (std::int64_t& stride : meta.strides) stride *= 2;

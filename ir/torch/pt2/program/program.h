@@ -18,6 +18,7 @@ namespace deplo::ir::torch::pt2 {
 struct TensorMeta {
   TensorType type;
   std::string problem;
+  bool open = false;  // whether a size is symbolic
   ScalarType stated = ScalarType::unknown;
   std::vector<std::int64_t> strides;  // one per dimension, or empty if a stride is symbolic
   std::int64_t offset = 0;            // index of the tensor's first element in its memory; -1 if symbolic

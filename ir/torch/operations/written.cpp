@@ -1,0 +1,196 @@
+// Functions of `.pt2` files whose definitions are written in the expression language
+// (expression/functions/written_functions.cpp).
+#include <algorithm>
+#include <array>
+
+#include "core/error.h"
+#include "ir/torch/expression/interpreter.h"
+#include "ir/torch/operations/family.h"
+
+namespace deplo::ir::torch {
+namespace {
+
+/// `schema`: the arguments as PyTorch's schema states them, without their defaults. Some have another name in an
+/// overload. `definition`: the name of the definition, if it differs from the function's name.
+struct Written {
+  std::string_view name, schema, definition = {};
+};
+
+constexpr auto written = std::to_array<Written>({
+    {"addbmm", "Tensor self, Tensor batch1, Tensor batch2, Scalar beta, Scalar alpha"},
+    {"addmv", "Tensor self, Tensor mat, Tensor vec, Scalar beta, Scalar alpha"},
+    {"addr", "Tensor self, Tensor vec1, Tensor vec2, Scalar beta, Scalar alpha"},
+    {"aminmax", "Tensor self, int dim, bool keepdim"},
+    {"bartlett_window", "int window_length, bool periodic"},
+    {"blackman_window", "int window_length, bool periodic"},
+    {"block_diag", "Tensor[] *tensors"},
+    {"cartesian_prod", "Tensor[] *tensors"},
+    {"chain_matmul", "Tensor[] *matrices"},
+    {"column_stack", "Tensor[] tensors"},
+    {"count_nonzero", "Tensor self, int[] dim"},
+    {"deg2rad", "Tensor self"},
+    {"diagflat", "Tensor self, int offset"},
+    {"dist", "Tensor self, Tensor other, float p"},
+    {"fill_diagonal", "Tensor self, Scalar fill_value, bool wrap", "with_diagonal"},
+    {"float_power", "Scalar self, Scalar exponent"},
+    {"fmax", "Tensor self, Tensor other"},
+    {"fmin", "Tensor self, Tensor other"},
+    {"ger", "Tensor self, Tensor vec2"},
+    {"hamming_window", "int window_length, bool periodic, float alpha, float beta"},
+    {"hann_window", "int window_length, bool periodic"},
+    {"heaviside", "Tensor self, Tensor values"},
+    {"inner", "Tensor self, Tensor other"},
+    {"isclose", "Tensor self, Tensor other, float rtol, float atol, bool equal_nan"},
+    {"isin", "Scalar elements|element, Scalar test_elements|test_element, bool assume_unique, bool invert"},
+    {"isneginf", "Tensor self"},
+    {"isposinf", "Tensor self"},
+    {"isreal", "Tensor self"},
+    {"kthvalue", "Tensor self, int k, int dim, bool keepdim"},
+    {"ldexp", "Tensor self, Tensor other"},
+    {"linalg_matrix_power", "Tensor self, int n", "matrix_power"},
+    {"linalg_multi_dot", "Tensor[] tensors", "multi_dot"},
+    {"logaddexp2", "Tensor self, Tensor other"},
+    {"matrix_power", "Tensor self, int n"},
+    {"msort", "Tensor self"},
+    {"multilabel_margin_loss", "Tensor self, Tensor target, Reduction reduction"},
+    {"nanmean", "Tensor self, int[] dim, bool keepdim"},
+    {"nansum", "Tensor self, int[] dim, bool keepdim"},
+    {"pdist", "Tensor self, float p"},
+    {"quantile", "Tensor self, float q, int dim, bool keepdim, str interpolation"},
+    {"rad2deg", "Tensor self"},
+    {"signbit", "Tensor self"},
+    {"sinc", "Tensor self"},
+    {"special_sinc", "Tensor self", "sinc"},
+    {"special_xlogy", "Scalar self, Scalar other", "xlogy"},
+    {"tensordot", "Tensor self, Tensor other, int[] dims_self, int[] dims_other", "tensordot_of_dims"},
+    {"trapezoid", "Tensor y, Tensor x, Scalar dx, int dim"},
+    {"trapz", "Tensor y, Tensor x, Scalar dx, int dim"},
+    {"tril_indices", "int row, int col, int offset"},
+    {"triu_indices", "int row, int col, int offset"},
+    {"vdot", "Tensor self, Tensor other"},
+    {"xlogy", "Scalar self, Scalar other"},
+});
+
+constexpr std::string_view prefix = "aten.";
+
+/// Collects the arguments of a call in a file for a definition. A tensor becomes a leaf, which is an input of the
+/// definition's graph.
+class WrittenCall {
+ public:
+  WrittenCall(pt2::Call& call, python::Session& session) : call_(call), session_(session) {}
+
+  void add(std::string_view type, std::string_view name) {
+    const bool rest = name.starts_with('*');
+    if (rest) name.remove_prefix(1);
+    const std::string_view plain = name.substr(0, name.find('|'));
+    const std::string_view given = call_.has(plain) ? plain : name.substr(std::min(name.size(), plain.size() + 1));
+    if (!call_.has(given)) return;
+    const python::Value value = read(type, given);
+    if (rest)
+      arguments_.positional = *value.as<python::List>()->items;
+    else
+      arguments_.keywords.emplace_back(plain == "self" ? "input" : plain, value);
+  }
+  python::Arguments arguments() { return std::move(arguments_); }
+  /// The tensors, in the order of the inputs of the definition's graph.
+  const std::vector<Id>& tensors() const { return tensors_; }
+
+ private:
+  python::Value leaf(Id id) {
+    const Node& node = call_.builder().node(id);
+    if (node.kind == Node::Kind::scalar) {
+      if (node.type.dtype == DType::boolean) return {node.value != 0};
+      if (is_integer(node.type.dtype)) return {static_cast<std::int64_t>(node.value)};
+      return {node.value};
+    }
+    tensors_.push_back(id);
+    python::Leaf* made = session_.make_leaf(node.type, {}, false);
+    session_.tensor({made});
+    return {made};
+  }
+
+  python::Value read(std::string_view type, std::string_view name) {
+    if (type == "Tensor" || type == "Scalar") return leaf(call_.operand(name));
+    if (type == "int") return {call_.integer(name)};
+    if (type == "float") return {call_.number(name, 0)};
+    if (type == "bool") return {call_.flag(name, false)};
+    if (type == "str") return {session_.text(call_.text(name, ""))};
+    python::Values items;
+    if (type == "int[]") {
+      for (const std::int64_t n : call_.integers(name)) items.push_back({n});
+      return session_.list(std::move(items));
+    }
+    if (type == "Tensor[]") {
+      for (const Id id : call_.tensors(name)) items.push_back(leaf(id));
+      return session_.list(std::move(items));
+    }
+    CHECK(type == "Reduction");
+    constexpr std::array<std::string_view, 3> reductions = {"none", "mean", "sum"};
+    const std::int64_t reduction = call_.integer(name);
+    if (reduction < 0 || reduction > 2) call_.fail(name, "0, 1 or 2");
+    return {reductions[static_cast<std::size_t>(reduction)]};
+  }
+
+  pt2::Call& call_;
+  python::Session& session_;
+  python::Arguments arguments_;
+  std::vector<Id> tensors_;
+};
+
+// Adds the calls of a definition's graph to the graph that is read.
+std::vector<Id> copied(pt2::Call& call, const Graph& graph, const std::vector<Id>& inputs) {
+  const Caller caller = caller_of(call);
+  std::vector<Id> ids;
+  std::size_t next = 0;
+  for (const Node& node : graph.nodes) {
+    if (node.kind == Node::Kind::input) {
+      ids.push_back(inputs.at(next++));
+    } else if (node.kind == Node::Kind::scalar) {
+      ids.push_back(caller.scalar(node.value, node.wide ? DType::i64 : node.type.dtype));
+    } else if (node.kind == Node::Kind::parameter) {
+      ids.push_back(caller.list(*node.source.values));
+    } else {
+      std::vector<Id> args;
+      for (const Id arg : node.args) args.push_back(ids[static_cast<std::size_t>(arg)]);
+      ids.push_back(caller.call(node.op, std::move(args), node.attributes));
+    }
+  }
+  std::vector<Id> outputs;
+  for (const Id output : graph.outputs) outputs.push_back(ids[static_cast<std::size_t>(output)]);
+  return outputs;
+}
+
+std::vector<Id> read_written(pt2::Call& call) {
+  const auto found = std::ranges::find(written, call.function.substr(prefix.size()), &Written::name);
+  CHECK(found != written.end());
+  call.ignore({"dtype", "layout", "device", "pin_memory"});  // the file states the result's type
+  std::vector<Id> tensors;
+  const Graph graph =
+      python::call_written(found->definition.empty() ? found->name : found->definition, [&](python::Session& session) {
+        WrittenCall arguments(call, session);
+        for (std::string_view rest = found->schema; !rest.empty();) {
+          const std::string_view parameter = rest.substr(0, rest.find(','));
+          const std::size_t space = parameter.find(' ');
+          arguments.add(parameter.substr(0, space), parameter.substr(space + 1));
+          rest.remove_prefix(std::min(rest.size(), parameter.size() + 2));
+        }
+        tensors = arguments.tensors();
+        return arguments.arguments();
+      });
+  return copied(call, graph, tensors);
+}
+
+}  // namespace
+
+Composites written_functions() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const Written& function : written) all.push_back(std::string(prefix) + std::string(function.name));
+    return all;
+  }();
+  Composites result;
+  for (const std::string& name : names) result.readers.push_back({name, read_written});
+  return result;
+}
+
+}  // namespace deplo::ir::torch
