@@ -545,6 +545,8 @@ class Written(nn.Module):
         made = [torch.hann_window(4, dtype=x.dtype) + x, torch.hamming_window(4, False, dtype=x.dtype) + x,
                 torch.blackman_window(4, dtype=x.dtype) + x, torch.bartlett_window(4, dtype=x.dtype) + x, torch.tril_indices(3, 4, 1), torch.triu_indices(3, 4)]
         losses = [F.multilabel_margin_loss(x[0], self.labels), F.multilabel_margin_loss(x[1], self.labels, reduction="none")]
+        most, places = F.max_pool2d(x[None], 2, return_indices=True)
+        losses.append(F.max_unpool2d(most, places, 2))
         same = F.alpha_dropout(x, 0.5, self.training), F.feature_alpha_dropout(x, 0.5, self.training)
         return (*self.pointwise(x), *self.reductions(x), *self.products(x), *shaped, *made, *losses, *same)
 

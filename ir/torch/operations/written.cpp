@@ -51,6 +51,8 @@ constexpr auto written = std::to_array<Written>({
     {"linalg_multi_dot", "Tensor[] tensors", "multi_dot"},
     {"logaddexp2", "Tensor self, Tensor other"},
     {"matrix_power", "Tensor self, int n"},
+    {"max_unpool2d", "Tensor self, Tensor indices, int[] output_size", "unpooled_to"},
+    {"max_unpool3d", "Tensor self, Tensor indices, int[] output_size, int[] stride, int[] padding", "unpooled_to"},
     {"msort", "Tensor self"},
     {"multilabel_margin_loss", "Tensor self, Tensor target, Reduction reduction"},
     {"nanmean", "Tensor self, int[] dim, bool keepdim"},

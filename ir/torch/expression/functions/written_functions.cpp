@@ -359,6 +359,9 @@ def unpooled(input, indices, kernel_size, stride, padding, output_size, dims):
     flat = torch.zeros(before + [math.prod(size)]).scatter(-1, indices.reshape(before + [-1]), input.reshape(before + [-1]))
     return flat.reshape(before + size)
 
+def unpooled_to(input, indices, output_size, stride=None, padding=0):
+    return unpooled(input, indices, 1, stride, padding, output_size, len(output_size))
+
 def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     return unpooled(input, indices, kernel_size, stride, padding, output_size, 1)
 

@@ -104,7 +104,7 @@ std::string mode_of(const Given& g, std::string_view text, std::string_view numb
     if (mode < 0 || mode >= std::ssize(modes)) g.fail(number, fmt::format("a number from 0 to {}", modes.size() - 1));
     return modes[static_cast<std::size_t>(mode)];
   }
-  const std::string mode = g.text(text, modes[0]);
+  std::string mode = g.text(text, modes[0]);
   if (std::ranges::find(modes, mode) == modes.end()) g.fail(text, fmt::format("'{}'", join(modes, "', '")));
   return mode;
 }
