@@ -6,12 +6,14 @@
 
 #include "core/target.h"
 #include "measure/cuda/compiler/compile.h"
+#include "measure/cuda/compiler/nvrtc.h"
 
 namespace deplo::measure::cuda {
 
 /// Skips the test if NVRTC is missing or does not know the architecture.
 #define DEPLO_NEED_NVRTC(architecture)                                                           \
   do {                                                                                           \
+    using ::deplo::measure::cuda::Nvrtc;                                                         \
     if (!Nvrtc::available()) GTEST_SKIP() << "no NVRTC: CUDA kernels are not compiled";          \
     if (!Nvrtc::get().supports(architecture))                                                    \
       GTEST_SKIP() << "NVRTC " << Nvrtc::get().version() << " does not know " << (architecture); \

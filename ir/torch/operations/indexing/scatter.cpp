@@ -100,7 +100,6 @@ Id placed(const Given& g, std::string_view op, Scatter s) {
 template <bool adds>
 Id scatter(const Given& g) {
   const Id x = g.tensor("input"), index = g.tensor("index");
-  if (g.rank(x) == 0) g.refuse("a tensor of at least one dimension", x);
   Scatter s = {x, index, g.operand(g.has("src") ? "src" : "value"), g.dim(g.integer("dim", 0), g.rank(x))};
   if (const Node source = g.caller().node(s.source); source.kind == Node::Kind::scalar)
     s.source = g.call("full", {}, {{"shape", g.shape(index)}, {"value", source.value}, {"dtype", g.dtype(x)}});
@@ -295,11 +294,11 @@ Id put_by_tensors(const Caller& c, Id x, const std::vector<std::optional<Id>>& g
 std::vector<Operation> scatter_operations() {
   return {
       {"scatter", 3, 3, scatter_attributes, infer_scatter, evaluate_scatter<false>, decompose_scatter,
-       {{"scatter", either, "input, dim, index, src=None, *, value=None, reduce=None", call_made<scatter<false>>}},
-       {{"aten.scatter", read_made<scatter<false>>}}},
+       {{"scatter", either, "input, dim, index, src=None, *, value=None, reduce=None", call_made<along_dimension<scatter<false>>>}},
+       {{"aten.scatter", read_made<along_dimension<scatter<false>>>}}},
       {"scatter_add", 3, 3, scatter_attributes, infer_scatter, evaluate_scatter<true>, decompose_scatter_add,
-       {{"scatter_add", either, "input, dim, index, src", call_made<scatter<true>>}},
-       {{"aten.scatter_add", read_made<scatter<true>>}}},
+       {{"scatter_add", either, "input, dim, index, src", call_made<along_dimension<scatter<true>>>}},
+       {{"aten.scatter_add", read_made<along_dimension<scatter<true>>>}}},
   };
 }
 
