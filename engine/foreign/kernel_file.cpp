@@ -381,28 +381,28 @@ struct KernelFile::Reader {
     if (to.sizes_.block.empty()) throw Error(fmt::format("{}: expected LocalSize, found none", specification.place()));
     if (const auto global = specification.find("GlobalSize"))
       for (const char* axis : axes)
-        if (const auto size = global->find(axis)) to.sizes_.global.push_back(expression_of(*size));
+        if (const auto size = global->find(axis)) to.sizes_.global.push_back(launch_size(*size));
     // The default follows the language, as in KTT.
     const std::string type = specification.text_or("GlobalSizeType", to.language_ == Dialect::cuda ? "CUDA" : "OpenCL");
     if (type != "CUDA" && type != "OpenCL") specification.at("GlobalSizeType").expected("CUDA or OpenCL");
     to.sizes_.in_blocks = type == "CUDA";
     for (std::size_t axis = 0; axis < 3; ++axis)
       if (const auto divisors = specification.find(fmt::format("GridDiv{}", axes[axis])))
-        for (const Config& divisor : divisors->items()) to.sizes_.divisors[axis].push_back(expression_of(divisor));
+        for (const Config& divisor : divisors->items()) to.sizes_.divisors[axis].push_back(launch_size(divisor));
     if (to.sizes_.global.empty() && to.sizes_.problem.empty())
       throw Error(fmt::format("{}: expected GlobalSize or ProblemSize, found neither", specification.place()));
     if (const auto shared = specification.find("SharedMemory"); shared && shared->text() != "0") {
       if (to.language_ != Dialect::cuda)
         shared->expected("no SharedMemory in OpenCL: use an argument with MemoryType: Local instead");
-      to.sizes_.shared = expression_of(*shared);
+      to.sizes_.shared = launch_size(*shared);
     }
     if (const auto options = specification.find("CompilerOptions"))
       for (const Config& option : options->items())
         if (option.is_text()) read_option(option);
   }
 
-  /// Reads the size of an array, which may depend on the configuration.
-  Expression array_size(const Config& text) const {
+  /// Reads a size that may depend on the configuration.
+  Expression launch_size(const Config& text) const {
     Expression expression = expression_of(text);
     const auto& all = to.space_->parameters();
     for (const std::string& name : expression.names())
@@ -411,7 +411,8 @@ struct KernelFile::Reader {
     return expression;
   }
 
-  /// Reads a number of threads. If it is the same in all configurations, it must be legal.
+  /// Reads a number of threads. If it is the same in all configurations, it must be legal. It may name a parameter that
+  /// the space lacks (LaunchSizes::operands()).
   Expression block_size(const Config& text) const {
     Expression expression = expression_of(text);
     if (std::ranges::all_of(expression.names(), [](const std::string& name) { return name == "ProblemSize"; }))
@@ -470,7 +471,7 @@ struct KernelFile::Reader {
   /// Returns the size of an array. If the size depends on the configuration, returns the largest over all legal
   /// configurations.
   Scalar size_of(const Config& text) const {
-    const Expression expression = array_size(text);
+    const Expression expression = launch_size(text);
     try {
       Operand value = fixed(expression, text.place());
       if (auto* scalar = std::get_if<Scalar>(&value)) return *scalar;
@@ -509,7 +510,7 @@ struct KernelFile::Reader {
     } else if (memory == "Local") {
       if (to.language_ != Dialect::opencl)
         argument.at("MemoryType").expected("Vector or Scalar, because Local exists only in OpenCL");
-      made.local = array_size(argument.at("Size"));
+      made.local = launch_size(argument.at("Size"));
       made.element_bytes = static_cast<std::size_t>(read_type(argument.at("Type")).bytes());
       made.text = fmt::format("local, {} elements", made.local->text());
     } else if (memory == "Vector" || memory == "Symbol") {

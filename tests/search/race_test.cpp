@@ -45,6 +45,7 @@ class RaceTest : public ::testing::Test {
       const double us = times[static_cast<std::size_t>(option)] * (next[0].effort < 1 ? ratio : 1);
       Outcome outcome = us > 0 ? toy::took(us) : toy::failed();
       outcome.launch_seconds = launches * next[0].effort;
+      outcome.left_out_seconds = launches - outcome.launch_seconds;
       outcome.seconds = 1 + outcome.launch_seconds;
       race_->tell(next[0], outcome);
     }

@@ -125,10 +125,6 @@ class Interpreter {
   bool defining_ = false;
 };
 
-/// Calls a function that is written in the language itself (functions/written.cpp), and returns the graph of its results.
-/// Its inputs are the leaves of `arguments`, in the order in which they became nodes.
-Graph call_written(std::string_view name, const std::function<Arguments(Session&)>& arguments);
-
 /// Returns the scope that has a variable: this scope, one around it, or the text's. Null if no scope has the variable.
 Scope* find_scope(Scope&, Scope& globals, std::string_view name);
 

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "core/error.h"
-#include "ir/torch/expression/interpreter.h"
 #include "ir/torch/operations/family.h"
 
 namespace deplo::ir::torch {

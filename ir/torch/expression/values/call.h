@@ -1,5 +1,6 @@
 // A call of a built-in function, with its arguments by the names in its signature.
 #pragma once
+#include <functional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -60,5 +61,10 @@ class Call {
   std::string_view signature_;
   std::vector<std::pair<std::string_view, Value>> values_;  // in the order of the signature
 };
+
+/// Calls a function that is written in the language itself (functions/written.cpp), and returns the graph of its results.
+/// Its inputs are the leaves of `arguments`, in the order in which they became nodes. Defined beside the interpreter,
+/// which includes the operations; it is declared here for operations that call such functions.
+Graph call_written(std::string_view name, const std::function<Arguments(Session&)>& arguments);
 
 }  // namespace deplo::ir::torch::python

@@ -103,6 +103,8 @@ Id scatter(const Given& g) {
   Scatter s = {x, index, g.operand(g.has("src") ? "src" : "value"), g.dim(g.integer("dim", 0), g.rank(x))};
   if (const Node source = g.caller().node(s.source); source.kind == Node::Kind::scalar)
     s.source = g.call("full", {}, {{"shape", g.shape(index)}, {"value", source.value}, {"dtype", g.dtype(x)}});
+  else if (source.type.shape.empty() && g.shape(index) == Shape{1})
+    s.source = g.reshape(s.source, {1});  // of a tensor without dimensions
   const std::string by = g.text("reduce", "");
   if (!by.empty() && by != "add" && by != "multiply") g.fail("reduce", "None, 'add' or 'multiply'");
   if (by == "multiply") return scatter_reduced(g, s, "prod", true);
