@@ -108,7 +108,8 @@ Target target_of(const DeviceInfo& info) {
   target.shared_bytes = info.cpu ? std::min(target.shared_bytes, info.shared_bytes) : info.shared_bytes;
   target.units = info.units;
   // On Sapphire Rapids the best schedule of matmul_bf16_128x512x512 takes 506 µs with pairs and 382 µs without them
-  // (experiments/results/recorded_spaces.md). On Zen 4 pairs are 1.8 to 2.2 times as fast (docs/performance.md).
+  // (experiments/results/recorded_spaces.md). On an EPYC of family 26 pairs are 1.8 to 2.2 times as fast as f32
+  // (docs/performance.md, "Dot products of bf16 on CPUs").
   if (info.vendor == "GenuineIntel") target.fast_pairs = false;
   // Half, because a kernel's inputs share the last-level cache with its outputs.
   if (info.l2_bytes > 0 && target.stream_bytes > 0) target.stream_bytes = info.l2_bytes / 2;

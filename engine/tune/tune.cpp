@@ -264,13 +264,13 @@ class Tuner {
 
   double left() const { return deadline_ - now(); }
 
-  /// Returns true if nothing is measured for the kernel when the time is up: the heuristic's schedule has been measured,
-  /// or only a graph may need the kernel.
-  bool needs_no_turn(std::size_t i) {
-    if (rows_[i].best_us <= 0 && !rows_[i].alternative) return false;
+  /// Returns whether the kernel gets a turn even when the time is up, because the heuristic's schedule is not measured
+  /// yet. A kernel that only a graph may need does not.
+  bool must_be_measured(std::size_t i) const { return rows_[i].best_us <= 0 && !rows_[i].alternative; }
+
+  void set_out_of_time(std::size_t i) {
     if (rows_[i].stop == name(search::Stop::cancelled)) rows_[i].stop = name(search::Stop::seconds);
     board_.set(i, rows_[i]);
-    return true;
   }
 
   /// Sets Prospect::least_us of kernels without a turn, as soon as the device's ceilings are known.
@@ -294,7 +294,10 @@ class Tuner {
       double rows = 0;
       for (const std::size_t k : kernels) rows += waiting.emplace_back(prospects_[k]).count;
       kernels.erase(next);
-      if (left() <= 0 && needs_no_turn(i)) continue;
+      if (left() <= 0 && !must_be_measured(i)) {
+        set_out_of_time(i);
+        continue;
+      }
       std::vector<Prospect> later;
       for (const std::size_t k : kernels) later.push_back(prospects_[k]);
       const double seconds = left() - reserve(later, expectation, left());

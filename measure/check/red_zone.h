@@ -15,7 +15,7 @@ inline constexpr std::size_t red_zone_bytes = 4096;
 /// Returns the contents of the zones around a buffer. `number`: of the buffer, so that each has its own contents. They
 /// are f32 NaN, so that reads past an end also show in the result. A kernel that reads past the end of one buffer and
 /// writes the result past the end of another, or of the same one, must not write what is there: the NaN are signalling,
-/// so all arithmetic changes them (IEEE 754-2019, 6.2.1), and no two words of a zone, and hardly any of two zones, are
+/// so all arithmetic changes them (IEEE 754-2019, 6.2), and no two words of a zone, and hardly any of two zones, are
 /// equal.
 std::vector<std::byte> red_zone(std::size_t number);
 
