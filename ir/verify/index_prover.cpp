@@ -94,10 +94,31 @@ std::int64_t times(const Expr& e, const Expr& side) {
   return std::max<std::int64_t>(1, *in_e / *in_side);
 }
 
+// A quotient, rounded down: dividend / divisor.
+struct Quotient {
+  Expr dividend;
+  std::int64_t divisor;
+};
+
+// Returns the sum as one quotient, if a summand is one: (a / d) + r is (a + (r * d)) / d. A condition on an axis that
+// was split limits such a dividend: `if (((a2 * 512) + a3) < 576)` limits ((a2 * 8) + (a3 / 64)).
+std::optional<Quotient> as_quotient(const Expr& sum, const Ranges& ranges) {
+  const Expr* summand = &sum;
+  while (summand->kind() == Expr::Kind::binary && summand->op() == ExprOp::add) {
+    const bool ends_with_it = summand->rhs().kind() == Expr::Kind::binary && summand->rhs().op() == ExprOp::div;
+    summand = ends_with_it ? &summand->rhs() : &summand->lhs();
+  }
+  const bool divides = summand->kind() == Expr::Kind::binary && summand->op() == ExprOp::div;
+  if (!divides || summand->rhs().kind() != Expr::Kind::constant) return std::nullopt;
+  const std::int64_t divisor = summand->rhs().value();
+  return Quotient{simplify((sum - *summand) * divisor + summand->lhs(), ranges), divisor};
+}
+
 }  // namespace
 
 // A slower proof, for indices whose parts are correlated with each other or with a condition: `less + slack <= more`
-// gives e <= max(e - k less + k more) - k slack and e >= min(e - k more + k less) + k slack for every k > 0.
+// gives e <= max(e - k less + k more) - k slack and e >= min(e - k more + k less) + k slack for every k > 0. A quotient
+// is in low..high if its dividend is in low d..high d + d - 1.
 bool IndexProver::provable(const Expr& e, std::int64_t low, std::int64_t high) const {
   Ranges ranges;
   for (const Name* a : axes_) ranges.emplace_back(a->text, Interval{a->range.low, a->range.high});
@@ -114,7 +135,13 @@ bool IndexProver::provable(const Expr& e, std::int64_t low, std::int64_t high) c
     learn(e - *f.less * k + *f.more * k, INT64_MIN, f.slack * k);
     learn(e - *f.more * l + *f.less * l, f.slack * l, INT64_MIN);
   }
-  return above && below;
+  if (above && below) return true;
+  const std::optional<Quotient> quotient = as_quotient(e, ranges);
+  if (!quotient) return false;
+  const std::int64_t d = quotient->divisor;
+  std::int64_t least = 0, end = 0;
+  if (__builtin_mul_overflow(low, d, &least) || __builtin_mul_overflow(high + 1, d, &end)) return false;
+  return provable(quotient->dividend, least, end - 1);
 }
 
 // A sibling loop may reuse the name of an axis that has gone out of scope.

@@ -88,5 +88,15 @@ TEST(VerifyIndex, AcceptsOnlyWhatIsInRange) {
   EXPECT_GT(accepted, legal / 2);  // random conditions are more correlated than those of any rule
 }
 
+// A chunk of 512 of a convolution's 576 products: the condition limits both parts of the index together.
+TEST(VerifyIndex, KnowsAQuotientOfWhatAConditionLimits) {
+  const Expr k = var("a0") * Expr(512) + var("a1");
+  const Nest n = {{{{"a0", 2, Bind::free}, 0, 1, 1, {}}, {{"a1", 512, Bind::free}, 0, 1, 1, {}}},
+                  less(k, Expr(576)),
+                  var("a0") * Expr(8) + Expr(ExprOp::div, var("a1"), Expr(64))};
+  EXPECT_EQ(verify(load_in(n, 9, 1)), "");
+  EXPECT_NE(verify(load_in(n, 8, 1)), "");
+}
+
 }  // namespace
 }  // namespace deplo::ir
