@@ -27,7 +27,7 @@ struct Protocol {
   // Confirmation.
   int finalists = 8, max_finalists = 16;  // the fastest `finalists`, and up to `max_finalists` that are within …
   double finalist_margin = 1.03;          // … this times the best
-  int rounds = 15, max_rounds = 45;       // `rounds` more while the leader is undecided
+  int rounds = 15, max_rounds = 60;       // `rounds` more while the leader is undecided
   double tie = 0.005;                     // relative differences below this do not matter
   double confirm_sample_us = 1000;        // W of confirmation
   double confirm_clock = 0.97;            // like screen_clock

@@ -18,7 +18,7 @@ namespace deplo::search::compare {
 namespace {
 
 // The most of `tune` (measure/protocol/protocol.h), which a final of close times takes.
-constexpr std::size_t rounds_of_final = 45;
+constexpr std::size_t rounds_of_final = 60;
 
 /// The launches of which an evaluation may take only a part. Empty if the objective is not a duration, because launches
 /// do not give its value.

@@ -257,7 +257,7 @@ TEST(Protocol, TextNamesEveryNumber) {
   const Protocol defaults;
   EXPECT_EQ(defaults.text(),
             "v2 device-span cold=3xL2<=64sets<=1024MiB full_ms=100 slow=3x200us samples=5 sample_us=200 stop=1.5,1.1 "
-            "confirm_us=1000 finalists=8,16x1.03 rounds=15..45 tie=0.005 warm=5 clock=0.75,0.97 batch=64 "
+            "confirm_us=1000 finalists=8,16x1.03 rounds=15..60 tie=0.005 warm=5 clock=0.75,0.97 batch=64 "
             "plausible=0.9");
   Protocol other;
   other.full_run_ms = 50;
