@@ -179,6 +179,19 @@ TEST(Emit, DivisionOfWhatMayBeNegativeFloors) {
   EXPECT_THAT(text, HasSubstr("v2 = (a0 + 3) / 2;"));
 }
 
+// 32 bits hold no multiple of 3 that is at most the least integer.
+TEST(Emit, DivisionOfAnyIntegerStaysWithin32Bits) {
+  const std::string body =
+      "  in0:i32 = load i[a0]\n  v0:i32 = index (in0 / 3)\n  v1:i32 = index (in0 / 2)\n"
+      "  v2:i32 = index (in0 % 1500000001)\n  v3:i32 = index (in0 % 3)\n  n[0] = v0\n";
+  const std::string gpu = source("opencl-gpu", body), cpu = source("opencl-cpu", body);
+  EXPECT_THAT(gpu, HasSubstr("v0 = (in0 / 3 - (in0 % 3 < 0));"));
+  EXPECT_THAT(gpu, HasSubstr("v1 = (in0 - (in0 % 2 + 2) % 2) / 2;"));
+  EXPECT_THAT(gpu, HasSubstr("v2 = (in0 % 1500000001 + (in0 % 1500000001 < 0 ? 1500000001 : 0));"));
+  EXPECT_THAT(gpu, HasSubstr("v3 = (in0 % 3 + 3) % 3;"));
+  EXPECT_THAT(cpu, HasSubstr("v0 = ((long)in0 - ((long)in0 % 3 + 3) % 3) / 3;"));
+}
+
 TEST(Emit, GathersAreWideWhereAxesAre) {
   const std::string body = "  in0:i32 = load i[a0]\n  in1 = load x[min(max(in0, 0), 63)]\n  y[a0] = in1\n";
   EXPECT_THAT(source("opencl-cpu", body), HasSubstr("x[min(max((long)in0, 0L), 63L)]"));
