@@ -22,6 +22,8 @@ constexpr Speller opencl = {.dialect = Dialect::opencl,
                             .half_type = "ushort",
                             .byte_type = "uchar",
                             .signed_byte_type = "char",
+                            .to_unsigned = "as_u{}({})",
+                            .to_signed = "as_{}({})",
                             .infinity = "INFINITY",
                             .float_function = "",
                             .kernel_head = "__kernel __attribute__((reqd_work_group_size({}, 1, 1))){}\nvoid {}(",
@@ -48,6 +50,8 @@ constexpr Speller cuda = {.dialect = Dialect::cuda,
                           .half_type = "unsigned short",
                           .byte_type = "unsigned char",
                           .signed_byte_type = "signed char",
+                          .to_unsigned = "(unsigned {}){}",
+                          .to_signed = "({})({})",
                           .infinity = "__int_as_float(0x7f800000)",
                           .float_function = "f",
                           .kernel_head = "extern \"C\" __global__ __launch_bounds__({}){}\nvoid {}(",
@@ -198,9 +202,9 @@ constexpr std::array spellings{
     Spelling{Op::shift_left, "{0} << {1}"},
     Spelling{Op::shift_right, "{0} >> {1}"},
 };
-// Operations that are spelled differently for integers.
+// Operations that are spelled differently for integers. The arguments of those that wrap() are unsigned.
 constexpr std::array integer_spellings{
-    Spelling{Op::relu, "max({0}, 0)"},      Spelling{Op::absolute, "max({0}, -{0})"},
+    Spelling{Op::relu, "max({0}, 0)"},      Spelling{Op::absolute, "min({0}, -{0})"},
     Spelling{Op::maximum, "max({0}, {1})"}, Spelling{Op::minimum, "min({0}, {1})"},
     Spelling{Op::fma, "{0} * {1} + {2}"},
 };
@@ -228,27 +232,8 @@ std::string_view spelling(Op op, Type type) {
   return text.empty() ? find(spellings, op) : text;
 }
 
-std::string fold_lanes(Op op, std::string_view vector, Type type, Dialect dialect) {
-  // Combines the two halves as a tree, which has fewer dependent operations than combining lane by lane.
-  std::vector<std::string> parts;
-  for (int i = 0; i < type.lanes; ++i) parts.push_back(fmt::format(fmt::runtime(speller(dialect).lane), vector, i));
-  while (parts.size() > 1) {
-    std::vector<std::string> next;
-    for (std::size_t i = 0; i < parts.size() / 2; ++i)
-      next.push_back(
-          "(" +
-          call(op, std::array<std::string_view, 2>{parts[i], parts[i + parts.size() / 2]}, {type.dtype, 1}, dialect) +
-          ")");
-    parts = std::move(next);
-  }
-  return parts[0];
-}
-
-}  // namespace
-
-std::string call(Op op, std::span<const std::string_view> args, Type type, Dialect dialect) {
-  for (const Op fold : {Op::add, Op::multiply, Op::maximum, Op::minimum})
-    if (op == horizontal(fold)) return fold_lanes(fold, args[0], type, dialect);
+// Replaces the arguments in the spelling of an operation that is not a lanes_ operation.
+std::string spelled(Op op, std::span<const std::string_view> args, Type type, Dialect dialect) {
   const std::string_view text = spelling(op, type);
   CHECK(!text.empty() && args.size() == static_cast<std::size_t>(arity(op)));
   std::string result;
@@ -270,6 +255,48 @@ std::string call(Op op, std::span<const std::string_view> args, Type type, Diale
     if (twice) result += ')';
   }
   return result;
+}
+
+std::string fold_lanes(Op op, std::string_view vector, Type type, Dialect dialect) {
+  // Combines the two halves as a tree, which has fewer dependent operations than combining lane by lane.
+  std::vector<std::string> parts;
+  for (int i = 0; i < type.lanes; ++i) parts.push_back(fmt::format(fmt::runtime(speller(dialect).lane), vector, i));
+  while (parts.size() > 1) {
+    std::vector<std::string> next;
+    for (std::size_t i = 0; i < parts.size() / 2; ++i) {
+      const std::array<std::string_view, 2> pair = {parts[i], parts[i + parts.size() / 2]};
+      next.push_back("(" + spelled(op, pair, {type.dtype, 1}, dialect) + ")");
+    }
+    parts = std::move(next);
+  }
+  return parts[0];
+}
+
+// Signed overflow is undefined in C, so these operations on integers are computed with unsigned integers.
+bool wraps(Op op) {
+  constexpr std::array all = {Op::negative, Op::absolute,   Op::add,       Op::subtract,      Op::multiply,
+                              Op::fma,      Op::shift_left, Op::lanes_add, Op::lanes_multiply};
+  return std::ranges::find(all, op) != all.end();
+}
+
+}  // namespace
+
+std::string call(Op op, std::span<const std::string_view> args, Type type, Dialect dialect) {
+  const auto text_with = [&](std::span<const std::string_view> texts) {
+    for (const Op fold : {Op::add, Op::multiply, Op::maximum, Op::minimum})
+      if (op == horizontal(fold)) return fold_lanes(fold, texts[0], type, dialect);
+    return spelled(op, texts, type, dialect);
+  };
+  if (!is_integer(type.dtype) || !wraps(op)) return text_with(args);
+  // The argument of a lanes_ operation is a whole vector. In CUDA, its lanes are "(unsigned int)acc0_0" and so on.
+  const Speller& spell = speller(dialect);
+  std::array<std::string, 3> texts;
+  std::array<std::string_view, 3> views;
+  for (std::size_t i = 0; i < args.size(); ++i)
+    views[i] = texts[i] = fmt::format(fmt::runtime(spell.to_unsigned), type_name(type, dialect), args[i]);
+  const Type result = {type.dtype, is_horizontal(op) ? 1 : type.lanes};
+  return fmt::format(fmt::runtime(spell.to_signed), type_name(result, dialect),
+                     text_with(std::span(views).first(args.size())));
 }
 
 }  // namespace deplo::ir

@@ -20,6 +20,8 @@ struct Speller {
   std::string_view long_type, long_suffix;  // the 64-bit integer, and the suffix of its constants
   std::string_view half_type, byte_type;    // the unsigned integers of 16 and 8 bits
   std::string_view signed_byte_type;
+  // Format strings that convert an integer to its unsigned type and back: the signed type, then the integer.
+  std::string_view to_unsigned, to_signed;
   std::string_view infinity;        // an expression for infinity
   std::string_view float_function;  // suffix of the names of float functions
   std::string_view kernel_head;     // format string for the block's threads, the cluster, and the kernel's name
@@ -36,7 +38,8 @@ const Speller& speller(Dialect);
 const Speller& speller(const Target&);
 
 /// Returns `op(args)` as an expression: "fma(a, b, c)". `type`: the type of the arguments (for select, of the last
-/// two), with several lanes if all are OpenCL vectors. For a lanes_ operation it has the lanes of the vector.
+/// two), with several lanes if all are OpenCL vectors. For a lanes_ operation it has the lanes of the vector. Integer
+/// arithmetic is modulo 2^32 or 2^64.
 std::string call(Op, std::span<const std::string_view> args, Type type, Dialect);
 /// Returns a value converted to another dtype; with several lanes, as an OpenCL vector.
 std::string convert(const std::string& value, DType from, Type to, Dialect);

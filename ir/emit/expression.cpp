@@ -138,8 +138,22 @@ class Text {
   bool truncates(const Expr& e) const {
     return (e.op() == ExprOp::div || e.op() == ExprOp::mod) && range_of(e.lhs(), axes_).low < 0;
   }
+  // True if 32 bits may be too few for a part of the usual text of a division or remainder that rounds down.
+  bool overflows(const Expr& e) const {
+    const std::int64_t c = e.rhs().value(), low = std::max<std::int64_t>(range_of(e.lhs(), axes_).low, INT32_MIN);
+    return !wide_ && (c - 1 > INT32_MAX - c || (e.op() == ExprOp::div && low - floor_mod(low, c) < INT32_MIN));
+  }
   // Appends a division or remainder that rounds down: x mod c = (x % c + c) % c; x div c = (x - (x mod c)) / c
+  // If that may overflow: x mod c = x % c + (x % c < 0 ? c : 0); x div c = x / c - (x % c < 0)
   void floored(const Expr& e, bool in_call) {
+    if (overflows(e)) {
+      Text x(axes_, spell_, ranges_);
+      x.text(e.lhs(), 6, false);
+      const char* form =
+          e.op() == ExprOp::div ? "({0} / {1} - ({0} % {1} < 0))" : "({0} % {1} + ({0} % {1} < 0 ? {1} : 0))";
+      out += fmt::format(fmt::runtime(form), x.out, e.rhs().value());
+      return;
+    }
     const auto by = [&] { text(e.rhs(), 7, in_call); };
     const auto remainder = [&] {
       out += '(';

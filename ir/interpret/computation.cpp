@@ -48,6 +48,12 @@ double result_of(const Computation& c, std::span<const double> args) {
   return c.op == Op::copy ? to_integer(args[0], c.from, c.dtype) : apply_integer(c.op, args, c.dtype);
 }
 
+void combine(const Arithmetic& floats, DType dtype, Op op, int n, double* out, const double* a, const double* b) {
+  const double* args[] = {a, b, nullptr};
+  if (is_integer(dtype)) return apply_integers(op, dtype, n, out, args, nullptr);
+  floats.apply(op, n, out, a, b, nullptr);
+}
+
 void compute(const Computation& c, const Arithmetic& floats, Lanes& lanes, Mask mask, double* scratch) {
   const Arithmetic& arithmetic = is_float(c.dtype) ? floats : reals();  // comparisons are the same in every arithmetic
   const int n = lanes.count;
@@ -55,13 +61,8 @@ void compute(const Computation& c, const Arithmetic& floats, Lanes& lanes, Mask 
     const Op op = vertical(c.op);
     double* out = lanes.element(c.dst, 0);
     std::copy_n(lanes.element(c.args[0].value, 0), n, out);
-    for (int w = 1; w < c.args[0].lanes; ++w) {
-      const double* args[] = {out, lanes.element(c.args[0].value, w), nullptr};
-      if (is_integer(c.dtype))
-        apply_integers(op, c.dtype, n, out, args, nullptr);
-      else
-        arithmetic.apply(op, n, out, args[0], args[1], nullptr);
-    }
+    for (int w = 1; w < c.args[0].lanes; ++w)
+      combine(floats, c.dtype, op, n, out, out, lanes.element(c.args[0].value, w));
     return;
   }
   for (int w = 0; w < c.lanes; ++w) {

@@ -27,6 +27,9 @@ struct Computation {
 /// `scratch`: space for one number per lane.
 void compute(const Computation&, const Arithmetic&, Lanes&, Mask, double* scratch);
 
+/// Computes out[i] = op(a[i], b[i]) for n values of the type. `out` may be `a` or `b`.
+void combine(const Arithmetic& floats, DType, Op, int n, double* out, const double* a, const double* b);
+
 /// Returns the result of the operation for one lane, in real numbers.
 double result_of(const Computation&, std::span<const double> args);
 

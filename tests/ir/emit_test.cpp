@@ -179,6 +179,19 @@ TEST(Emit, DivisionOfWhatMayBeNegativeFloors) {
   EXPECT_THAT(text, HasSubstr("v2 = (a0 + 3) / 2;"));
 }
 
+// 32 bits hold no multiple of 3 that is at most the least integer.
+TEST(Emit, DivisionOfAnyIntegerStaysWithin32Bits) {
+  const std::string body =
+      "  in0:i32 = load i[a0]\n  v0:i32 = index (in0 / 3)\n  v1:i32 = index (in0 / 2)\n"
+      "  v2:i32 = index (in0 % 1500000001)\n  v3:i32 = index (in0 % 3)\n  n[0] = v0\n";
+  const std::string gpu = source("opencl-gpu", body), cpu = source("opencl-cpu", body);
+  EXPECT_THAT(gpu, HasSubstr("v0 = (in0 / 3 - (in0 % 3 < 0));"));
+  EXPECT_THAT(gpu, HasSubstr("v1 = (in0 - (in0 % 2 + 2) % 2) / 2;"));
+  EXPECT_THAT(gpu, HasSubstr("v2 = (in0 % 1500000001 + (in0 % 1500000001 < 0 ? 1500000001 : 0));"));
+  EXPECT_THAT(gpu, HasSubstr("v3 = (in0 % 3 + 3) % 3;"));
+  EXPECT_THAT(cpu, HasSubstr("v0 = ((long)in0 - ((long)in0 % 3 + 3) % 3) / 3;"));
+}
+
 TEST(Emit, GathersAreWideWhereAxesAre) {
   const std::string body = "  in0:i32 = load i[a0]\n  in1 = load x[min(max(in0, 0), 63)]\n  y[a0] = in1\n";
   EXPECT_THAT(source("opencl-cpu", body), HasSubstr("x[min(max((long)in0, 0L), 63L)]"));
@@ -236,6 +249,42 @@ TEST(Emit, Integers) {
   EXPECT_THAT(text, HasSubstr("const float v1 = (float)acc0;"));
   EXPECT_THAT(text, HasSubstr("const float v2 = -(-0.5f);"));
   EXPECT_THAT(text, HasSubstr("const int v3 = (int)v1;"));
+}
+
+TEST(Emit, IntegersWrap) {
+  const std::string body =
+      "  in0:i32x4 = load i[(a0 * 4)]\n"
+      "  in1:i32 = load i[a1]\n"
+      "  in2:i64 = load l[a1]\n"
+      "  v0:i32x4 = multiply(in0, in1)\n"
+      "  v1:i32x4 = shift_left(v0, 3)\n"
+      "  v2:i32x4 = absolute(v1)\n"
+      "  v3:i32 = lanes_add(v2)\n"
+      "  v4:i32 = negative(in1)\n"
+      "  v5:i32 = subtract(v3, -7)\n"
+      "  v6:i64 = add(in2, -1)\n"
+      "  v7:i32 = shift_right(v5, 2)\n"
+      "  Init(acc0:i32, op=add)\n"
+      "  acc0:i32 <- fma(acc0, v4, v7)\n"
+      "  n[a0] = acc0\n"
+      "  m[a0] = v6\n";
+  const std::string buffers = "input l: i64[64]\noutput m: i64[64]\n";
+  const std::string opencl = source("opencl-cpu", body, buffers), cuda = source("sm_90", body, buffers);
+  EXPECT_THAT(opencl, HasSubstr("const int4 v0 = as_int4(as_uint4(in0) * as_uint4((int4)(in1)));"));
+  EXPECT_THAT(opencl, HasSubstr("const int4 v1 = as_int4(as_uint4(v0) << as_uint4((int4)(3)));"));
+  EXPECT_THAT(opencl, HasSubstr("const int4 v2 = as_int4(min(as_uint4(v1), -as_uint4(v1)));"));
+  EXPECT_THAT(opencl, HasSubstr("const int v3 = as_int(((as_uint4(v2).s0 + as_uint4(v2).s2) + "
+                                "(as_uint4(v2).s1 + as_uint4(v2).s3)));"));
+  EXPECT_THAT(opencl, HasSubstr("const int v4 = as_int(-as_uint(in1));"));
+  EXPECT_THAT(opencl, HasSubstr("const int v5 = as_int(as_uint(v3) - as_uint(-7));"));
+  EXPECT_THAT(opencl, HasSubstr("const long v6 = as_long(as_ulong(in2) + as_ulong(-1L));"));
+  EXPECT_THAT(opencl, HasSubstr("const int v7 = v5 >> 2;"));
+  EXPECT_THAT(opencl, HasSubstr("acc0 = as_int(as_uint(v4) * as_uint(v7) + as_uint(acc0));"));
+  EXPECT_THAT(cuda, HasSubstr("const int v0_1 = (int)((unsigned int)in0_1 * (unsigned int)in1);"));
+  EXPECT_THAT(cuda, HasSubstr("const int v2_1 = (int)(min((unsigned int)v1_1, -(unsigned int)v1_1));"));
+  EXPECT_THAT(cuda, HasSubstr("const int v3 = (int)((((unsigned int)v2_0 + (unsigned int)v2_2) + "
+                              "((unsigned int)v2_1 + (unsigned int)v2_3)));"));
+  EXPECT_THAT(cuda, HasSubstr("const long long v6 = (long long)((unsigned long long)in2 + (unsigned long long)-1LL);"));
 }
 
 KernelSource whole(const char* target, const std::string& text) {

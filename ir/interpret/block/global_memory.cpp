@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "core/error.h"
+#include "ir/interpret/computation.h"
 
 namespace deplo::ir::exec {
 
@@ -77,8 +78,7 @@ void GlobalMemory::write(const Access& to, WriteMode mode, std::int64_t offset, 
 
 double GlobalMemory::written(const Layout& to, WriteMode mode, double before, double value) const {
   if (!ir::adds(mode)) return value;
-  const Arithmetic& arithmetic = is_float(to.dtype) ? arithmetic_ : reals();
-  arithmetic.apply(Op::add, 1, &value, &before, &value, nullptr);
+  combine(arithmetic_, to.dtype, Op::add, 1, &value, &before, &value);
   return value;
 }
 

@@ -57,7 +57,7 @@ struct RunTreeHalve {
         const double a = m.shared.read(shared, cell[0], l);
         const double b = m.shared.read(shared, cell[s], l);
         double result = 0;
-        m.arithmetic_of(shared.dtype).apply(op, 1, &result, &a, &b, nullptr);
+        combine(m.arithmetic, shared.dtype, op, 1, &result, &a, &b);
         m.shared.write(shared, cell[0], l, result);
       }
       m.barrier(mask);
@@ -79,7 +79,7 @@ struct RunWarpShuffle {
     std::copy_n(m.lanes.element(value, 0), n, out);
     for (int step = length / 2; step > 0; step /= 2) {
       for (int l = 0; l < n; ++l) m.result[static_cast<std::size_t>(l)] = out[l ^ step];
-      m.arithmetic_of(dtype).apply(op, n, out, out, m.result.data(), nullptr);
+      combine(m.arithmetic, dtype, op, n, out, out, m.result.data());
     }
   }
 };

@@ -162,7 +162,7 @@ struct RunWrite {
         Cell& cell = shared.cells[static_cast<std::size_t>(offset)];
         if (adds(mode)) {
           const double before = m.shared.read(shared, cell, l);
-          m.arithmetic_of(shared.dtype).apply(Op::add, 1, &element, &element, &before, nullptr);
+          combine(m.arithmetic, shared.dtype, Op::add, 1, &element, &element, &before);
         }
         m.shared.write(shared, cell, l, m.stored(shared, element));
       }

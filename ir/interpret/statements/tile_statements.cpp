@@ -126,11 +126,10 @@ struct RunCombine {
     if (across_threads) m.barrier(mask);
     double* value = m.lanes.element(acc, 0);
     std::vector<double>& total = m.result;
-    const Arithmetic& arithmetic = m.arithmetic_of(dtype);
-    std::fill(total.begin(), total.end(), arithmetic.constant(*neutral(op)));
+    std::fill(total.begin(), total.end(), m.arithmetic_of(dtype).constant(*neutral(op)));
     for (std::size_t l = 0; l < total.size(); ++l) {
       double& sum = total[static_cast<std::size_t>(first[l])];
-      arithmetic.apply(op, 1, &sum, &sum, value + l, nullptr);
+      combine(m.arithmetic, dtype, op, 1, &sum, &sum, value + l);
     }
     for (std::size_t l = 0; l < total.size(); ++l)
       if (mask == nullptr || mask[l] != 0)
@@ -146,10 +145,10 @@ struct RunClusterCombine {
   Receiver to;
 
   void operator()(Machine& m, Mask) {
-    const Arithmetic& arithmetic = m.arithmetic_of(dtype);
-    std::vector<double> total(static_cast<std::size_t>(m.lanes.count), arithmetic.constant(*neutral(op)));
+    const double start = m.arithmetic_of(dtype).constant(*neutral(op));
+    std::vector<double> total(static_cast<std::size_t>(m.lanes.count), start);
     m.for_each_block([&](int) {
-      arithmetic.apply(op, m.lanes.count, total.data(), total.data(), m.lanes.element(acc, 0), nullptr);
+      combine(m.arithmetic, dtype, op, m.lanes.count, total.data(), total.data(), m.lanes.element(acc, 0));
     });
     m.for_each_block([&](int) {
       for (int l = 0; l < m.lanes.count; ++l)

@@ -151,6 +151,46 @@ TEST(InterpretValues, IndexValuesAndConversions) {
   EXPECT_EQ(memory.at("z"), (Values{0, 1, 2, 3}));
 }
 
+// Sums of int32 are modulo 2^32, whichever statement adds. Every element is 2^30 + 1, so the sums are the numbers of
+// their terms.
+TEST(InterpretValues, EverySumOfIntegersWraps) {
+  const auto sums = [](const std::string& level, std::size_t results, const std::string& statements) {
+    const std::string text =
+        "=== " + level + ": s ===\ninput x: i32[64]\noutput y: i32[" + std::to_string(results) + "]\n" + statements;
+    return run_on(text, {{"x", Values(64, 0x1p30 + 1)}, {"y", Values(results, 0)}}).at("y");
+  };
+  EXPECT_EQ(sums("loop", 1,
+                 "for a0 in 0..64: # free\n"
+                 "  in0:i32 = load x[a0]\n"
+                 "  y[0] += in0\n"),
+            Values{64});
+  EXPECT_EQ(sums("tile", 2,
+                 "Tile(axes=(a0:2=BLOCK, a1:4=THREAD, a2:2=VECTOR)):\n"
+                 "  StridedLoop(a3 = (a1 * 2); < 32; += 8): # reduce\n"
+                 "    in0:i32 = load x[((a0 * 32) + (a3 + a2))]\n"
+                 "    acc0:i32 <- add(acc0, in0)\n"
+                 "  Combine(acc0, op=add, over=(a1, a2))\n"
+                 "  y[a0] = acc0\n"),
+            (Values{32, 32}));
+  EXPECT_EQ(sums("kernel", 2,
+                 "Tile(axes=(a0:2=BLOCK, a1:32=THREAD)):\n"
+                 "  in0:i32 = load x[((a0 * 32) + a1)]\n"
+                 "  WarpShuffle(v0:i32 <- in0, op=add, length=32)\n"
+                 "  y[a0] = v0\n"),
+            (Values{32, 32}));
+  EXPECT_EQ(sums("kernel", 2,
+                 "Tile(axes=(a0:2=BLOCK, a1:8=THREAD)):\n"
+                 "  Smem s[8] (i32)\n"
+                 "  in0:i32x4 = load x[((a0 * 32) + (a1 * 4))]\n"
+                 "  v0:i32 = lanes_add(in0)\n"
+                 "  s[a1] = v0\n"
+                 "  Sync\n"
+                 "  TreeHalve(s, op=add, length=8, tid=a1)\n"
+                 "  total:i32 = load s[0]\n"
+                 "  y[a0] = total\n"),
+            (Values{32, 32}));
+}
+
 TEST(InterpretValues, LanesOfAnIndex) {
   const Memory memory = run_on(
       "=== kernel: l ===\noutput y: i32[8]\noutput z: f32[8]\n"
