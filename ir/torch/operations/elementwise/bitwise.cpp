@@ -47,7 +47,10 @@ Values evaluate_bits(const Operands& o) {
 template <bool left>
 Values evaluate_shift(const Operands& o) {
   const int width = o.node.wide || o.node.type.dtype == DType::i64 ? 64 : 32;
-  return evaluate_pairs(o, [&](double a, double b) { return shifted(a, b, width, left); });
+  return evaluate_pairs(o, [&](double a, double b) {
+    const double result = shifted(a, b, width, left);
+    return width == 32 ? to_integer(result, DType::i64, DType::i32) : result;
+  });
 }
 
 template <Op op>
