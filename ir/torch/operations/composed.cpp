@@ -35,8 +35,8 @@ Id moved_back(const Given& g, Id x, std::size_t dim) {
   return g.permute(x, order);
 }
 
-// Returns the median, which is the lower of two middle elements, and its index. Without `dim`, returns only the median
-// of all elements.
+// Returns the median, which is the lower of two middle elements, and its index. In a line with NaN, the median is the
+// first NaN. Without `dim`, returns only the median of all elements.
 std::vector<Id> median(const Given& g) {
   Id x = g.tensor("input");
   const bool all = !g.has("dim");
@@ -45,7 +45,12 @@ std::vector<Id> median(const Given& g) {
   const std::int64_t count = g.shape(x)[dim], along = static_cast<std::int64_t>(dim);
   if (count == 0) g.refuse("at least one element", x);
   const Id order = g.call("argsort", {x}, {{"dim", along}});
-  const Id middle = g.slice(order, dim, (count - 1) / 2, (count - 1) / 2 + 1);
+  Id middle = g.slice(order, dim, (count - 1) / 2, (count - 1) / 2 + 1);
+  if (is_float(g.dtype(x))) {
+    const Id greatest = g.call("amax", {x}, {{"dims", Shape{along}}, {"keepdim", true}});  // NaN, if there is one
+    const Id place = extreme_index(g.caller(), g.caller().node(greatest));
+    middle = g.where(g.apply("eq", greatest, greatest), middle, place);
+  }
   const Id value = g.call("gather", {x, middle}, {{"dim", along}});
   const bool kept = !all && g.flag("keepdim", false);
   const auto shaped = [&](Id id) { return kept ? id : g.call("squeeze", {id}, {{"dims", Shape{along}}}); };

@@ -146,6 +146,10 @@ Id log_of_1_plus(const Given& g, Id x) {
   return g.apply("add", g.apply("log", sum), lost);
 }
 
+Id exp_minus_1(const Given& g, Id x) {
+  return g.apply("mul", g.apply("tanh", g.apply("mul", x, 0.5)), g.apply("add", g.apply("exp", x), 1.0));
+}
+
 Id log_sum(const Given& g, Id x, bool negated) {
   const Id power = g.apply("exp", g.apply("neg", g.apply("abs", x)));
   const Id sum = g.apply("add", power, 1.0);

@@ -93,6 +93,8 @@ class Given {
 
 /// log(1 + x), without loss of digits near 0.
 Id log_of_1_plus(const Given&, Id x);
+/// e^x - 1 = tanh(x / 2) (e^x + 1), without loss of digits near 0.
+Id exp_minus_1(const Given&, Id x);
 /// log(1 + e^x) = max(x, 0) + log(1 + e^-|x|), which does not overflow. `negated`: log(1 + e^-x).
 Id log_sum(const Given&, Id x, bool negated = false);
 
