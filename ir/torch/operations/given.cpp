@@ -80,6 +80,19 @@ Shape Given::integers(std::string_view argument, std::size_t count, std::int64_t
   return list;
 }
 
+Shape Given::integers_or(std::string_view argument, const Shape& extents) const {
+  const python::List* list = expression_ != nullptr ? expression_->value(argument).as<python::List>() : nullptr;
+  if (list == nullptr || list->items->size() != extents.size()) return integers(argument, extents.size(), 1);
+  Shape result = extents;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const python::Value& item = (*list->items)[i];
+    if (item.none()) continue;
+    if (!item.as<std::int64_t>()) fail(argument, "integers or None");
+    result[i] = *item.as<std::int64_t>();
+  }
+  return result;
+}
+
 void Given::ignore(std::initializer_list<std::string_view> arguments) const {
   if (file_ != nullptr) file_->ignore(arguments);
 }

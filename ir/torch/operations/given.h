@@ -48,6 +48,8 @@ class Given {
   Shape integers(std::string_view argument, const Shape& fallback) const;
   /// Returns `count` integers. A single integer is repeated `count` times.
   Shape integers(std::string_view argument, std::size_t count, std::int64_t fallback) const;
+  /// Returns an integer for each of these extents. In a list, None stands for the extent.
+  Shape integers_or(std::string_view argument, const Shape& extents) const;
   void ignore(std::initializer_list<std::string_view> arguments) const;
   [[noreturn]] void fail(std::string_view argument, std::string_view expected) const;
 
