@@ -31,7 +31,7 @@ class iinfo:
 
 
 def is_floating_point(input): return input.dtype in (torch.float32, torch.float16, torch.bfloat16)
-def is_complex(input): return False
+def is_complex(input): return isinstance(input, Complex)
 def is_contiguous(input, memory_format=None): return True
 def requires_grad_(input, requires_grad=True): return input
 def pin_memory(input): return input
@@ -295,6 +295,10 @@ def with_diagonal(input, fill_value, wrap=False):
         column = torch.arange(input.shape[d]).reshape([-1 if i == d else 1 for i in range(input.dim())])
         is_on = is_on & (column == place.reshape([-1] + [1] * (input.dim() - 1)))
     return torch.where(is_on, fill_value, input)
+
+def fill_diagonal_(input, fill_value, wrap=False):
+    input.copy_(with_diagonal(input, fill_value, wrap))
+    return input
 
 def diagflat(input, offset=0): return torch.diag(input.reshape(-1), offset)
 def block_diag(*tensors):
