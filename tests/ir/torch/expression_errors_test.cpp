@@ -96,6 +96,7 @@ TEST(ExpressionErrors, Arguments) {
       {x + "torch.exp(3)", "1:30", "exp: expected a tensor for input, found the integer 3"},
       {x + "x.sum(dim=0, keepdm=True)", "1:26", "found keepdm=; did you mean 'keepdim'?"},
       {x + "x.sum(0, dim=1)", "1:26", "expected dim once, found it twice"},
+      {x + "x.view(torch.int32)", "1:26", "the bits of a tensor cannot be read as another type"},
       {x + "x.sum('a')", "1:26", "expected an integer for dim, found the string 'a'"},
       {x + "x.sum(0, 1)", "1:26", "expected True or False for keepdim, found the integer 1"},
       {x + "F.softmax(x, dim='a')", "1:26", "softmax: expected an integer for dim, found the string 'a'"},
