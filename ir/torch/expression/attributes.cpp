@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/text/nearest.h"
 #include "ir/torch/expression/functions/library.h"
 #include "ir/torch/expression/interpreter.h"
@@ -45,7 +47,7 @@ Value Interpreter::tensor_attribute(const Value& tensor, std::string_view name) 
   if (name == "ndim") return {rank};
   if (name == "device") return {std::string_view("cpu")};
   if (name == "is_cuda" || name == "requires_grad") return {false};
-  if (name == "data") return tensor;
+  if (name == "data" || name == "real") return tensor;
   const Id id = session_.tensor(tensor);
   const Tensor* pair = tensor.as<Tensor>();
   if (pair && pair->pair && name == "values") return {Tensor{id}};

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "ir/torch/expression/interpreter.h"
 #include "ir/torch/expression/sequence.h"
 
@@ -48,6 +51,37 @@ Interpreter::Flow Interpreter::with(const Statement& s, Scope& scope) {
     if (s.targets[i].kind != Expr::Kind::absent) assign(s.targets[i], value, scope);
   }
   return execute(s.body, scope);
+}
+
+namespace {
+
+// Whether a handler with these exceptions handles an import that fails.
+bool handles_imports(const Expr& exceptions) {
+  constexpr std::array<std::string_view, 4> names = {"ImportError", "ModuleNotFoundError", "Exception",
+                                                     "BaseException"};
+  if (exceptions.kind == Expr::Kind::tuple) return std::ranges::any_of(exceptions.children, handles_imports);
+  return exceptions.kind == Expr::Kind::absent || std::ranges::find(names, exceptions.text) != names.end();
+}
+
+}  // namespace
+
+// Executes `try`. Only an import that fails has a handler. All other errors end the evaluation: a handler would hide
+// that deplo lacks a function which PyTorch has.
+Interpreter::Flow Interpreter::attempt(const Statement& s, Scope& scope) {
+  const int calls = calls_, expressions = expressions_, statements = statements_;
+  Flow flow = Flow::next;
+  try {
+    flow = execute(s.body[0].body, scope);
+  } catch (const MissingImport& e) {
+    const auto handler =
+        std::find_if(s.body.begin() + 1, s.body.end(), [](const Statement& arm) { return handles_imports(arm.value); });
+    if (handler == s.body.end()) throw;
+    calls_ = calls, expressions_ = expressions, statements_ = statements;
+    if (!handler->name.empty())
+      scope.variables.insert_or_assign(handler->name, Value{session_.text(std::string(e.what()))});
+    return execute(handler->body, scope);
+  }
+  return flow == Flow::next ? execute(s.otherwise, scope) : flow;
 }
 
 void Interpreter::require(const Statement& s, Scope& scope) {

@@ -106,6 +106,8 @@ Interpreter::Flow Interpreter::dispatch(const Statement& s, Scope& scope) {
       refuse(s, scope);
     case Statement::Kind::with:
       return with(s, scope);
+    case Statement::Kind::attempt:
+      return attempt(s, scope);
     case Statement::Kind::remove:
       for (const Expr& target : s.targets) remove(target, scope);
       break;
@@ -120,10 +122,12 @@ Interpreter::Flow Interpreter::dispatch(const Statement& s, Scope& scope) {
 }
 
 void Interpreter::import(const Statement& s, Scope& scope) {
-  placed(s.place, [&] {
-    const auto member_of = [&](const Namespace& space, std::string_view name) { return member(space, name); };
-    scope.variables.insert_or_assign(s.name, find_import(s.module, member_of));
-  });
+  const auto member_of = [&](const Namespace& space, std::string_view name) { return member(space, name); };
+  try {
+    placed(s.place, [&] { scope.variables.insert_or_assign(s.name, find_import(s.module, member_of)); });
+  } catch (const PlacedError& e) {
+    throw MissingImport(e.what());
+  }
 }
 
 Value Interpreter::member(const Namespace& space, std::string_view name) {

@@ -43,12 +43,13 @@ class Interpreter {
   std::optional<Value> decorator(const Expr&, Closure&, Scope&);
   Value decorated(const Statement&, Closure, Scope&);
 
-  // flow.cpp: conditions, loops, `with`, `assert`, `raise`, `del`, `global` and `nonlocal`.
+  // flow.cpp: conditions, loops, `with`, `try`, `assert`, `raise`, `del`, `global` and `nonlocal`.
   bool truth(const Expr&, Scope&);
   Flow choose(const Statement&, Scope&);
   Flow loop_for(const Statement&, Scope&);
   Flow loop_while(const Statement&, Scope&);
   Flow with(const Statement&, Scope&);
+  Flow attempt(const Statement&, Scope&);
   void require(const Statement&, Scope&);
   [[noreturn]] void refuse(const Statement&, Scope&);
   void remove(const Expr& target, Scope&);
@@ -123,6 +124,11 @@ class Interpreter {
   Value returned_;
   Scope* written_ = nullptr;  // scope of the definitions of functions/written.cpp
   bool defining_ = false;
+};
+
+/// The error of an import that fails.
+struct MissingImport : PlacedError {
+  using PlacedError::PlacedError;
 };
 
 /// Returns the scope that has a variable: this scope, one around it, or the text's. Null if no scope has the variable.

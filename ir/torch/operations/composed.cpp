@@ -35,8 +35,8 @@ Id moved_back(const Given& g, Id x, std::size_t dim) {
   return g.permute(x, order);
 }
 
-// Returns the median, which is the lower of two middle elements, and its index. Without `dim`, returns only the median
-// of all elements.
+// Returns the median, which is the lower of two middle elements, and its index. In a line with NaN, the median is the
+// first NaN. Without `dim`, returns only the median of all elements.
 std::vector<Id> median(const Given& g) {
   Id x = g.tensor("input");
   const bool all = !g.has("dim");
@@ -45,7 +45,12 @@ std::vector<Id> median(const Given& g) {
   const std::int64_t count = g.shape(x)[dim], along = static_cast<std::int64_t>(dim);
   if (count == 0) g.refuse("at least one element", x);
   const Id order = g.call("argsort", {x}, {{"dim", along}});
-  const Id middle = g.slice(order, dim, (count - 1) / 2, (count - 1) / 2 + 1);
+  Id middle = g.slice(order, dim, (count - 1) / 2, (count - 1) / 2 + 1);
+  if (is_float(g.dtype(x))) {
+    const Id greatest = g.call("amax", {x}, {{"dims", Shape{along}}, {"keepdim", true}});  // NaN, if there is one
+    const Id place = extreme_index(g.caller(), g.caller().node(greatest));
+    middle = g.where(g.apply("eq", greatest, greatest), middle, place);
+  }
   const Id value = g.call("gather", {x, middle}, {{"dim", along}});
   const bool kept = !all && g.flag("keepdim", false);
   const auto shaped = [&](Id id) { return kept ? id : g.call("squeeze", {id}, {{"dims", Shape{along}}}); };
@@ -59,10 +64,15 @@ python::Value call_median(const python::Call& c) {
   return python::make_values_and_indices({python::Tensor{results[0]}}, {python::Tensor{results[1]}});
 }
 
-// The cross product of vectors of three elements.
+// The cross product of vectors of three elements. Without `dim`, torch.cross takes the first dimension of this extent.
 Id cross(const Given& g) {
   const Id a = g.tensor("input"), b = g.tensor("other");
-  const std::size_t dim = g.dim(g.integer("dim", -1), g.rank(a));
+  std::int64_t along = g.integer("dim", -1);
+  if (!g.has("dim") && !g.name().ends_with("linalg_cross")) {
+    const Shape shape = broadcast(std::string(g.name()), g.shape(a), g.shape(b));
+    if (const auto three = std::ranges::find(shape, 3); three != shape.end()) along = three - shape.begin();
+  }
+  const std::size_t dim = g.dim(along, g.rank(a));
   if (g.shape(a)[dim] != 3) g.refuse("vectors of 3 elements", a);
   const auto turned = [&](Id x, std::int64_t by) {
     return g.call("cat", {g.slice(x, dim, by, 3), g.slice(x, dim, 0, by)}, {{"dim", static_cast<std::int64_t>(dim)}});
@@ -359,7 +369,9 @@ Composites composed_functions() {
   using namespace composed;
   return {
       {{"cdist", in_torch, "x1, x2, p=2.0, compute_mode=None", call_made<cdist>},
-       {"copysign", either, "input, other", call_made<copysign>}, {"cross", either, "input, other, dim=-1", call_made<cross>},
+       {"copysign", either, "input, other", call_made<copysign>},
+       {"cross", either, "input, other, dim=None", call_made<cross>},
+       {"cross", in_linalg, "input, other, *, dim=-1", call_made<cross>},
        {"dstack", in_torch, "tensors", call_made<stacked<3>>}, {"fmod", either, "input, other", call_made<fmod>},
        {"fold", in_functional, "input, output_size, kernel_size, dilation=1, padding=0, stride=1", call_made<fold>},
        {"Fold", stateless_module, "output_size, kernel_size, dilation=1, padding=0, stride=1", nullptr, "fold"},

@@ -188,7 +188,7 @@ Composites other_composites() {
       {"clone", either, "input, *, memory_format=None", call_clone},
       {"detach", either, "input", call_identity},
       {"cpu", as_method, "input", call_identity},
-      {"cuda", as_method, "input", call_identity},
+      {"cuda", as_method, "input, device=None, non_blocking=False", call_identity},
       {"dropout", in_functional, "input, p=0.5, training=True, inplace=False", call_identity},
       {"dropout", in_torch, "input, p, train", call_identity},
       {"cross_entropy", in_functional,

@@ -1,6 +1,8 @@
 // Helpers that several families of operations share.
 #include "ir/torch/operations/family.h"
 
+#include <type_traits>
+
 #include "ir/types/float16.h"
 
 namespace deplo::ir::torch {
@@ -40,6 +42,16 @@ Attribute attribute_of(pt2::Call& call, const AttributeSpec& spec) {
 
 }  // namespace
 
+namespace {
+
+TensorType type_of_list(const Numbers& numbers) {
+  const bool is_float =
+      numbers.visit([](const auto& values) { return std::is_floating_point_v<std::decay_t<decltype(values[0])>>; });
+  return {is_float ? DType::f32 : DType::i64, {static_cast<std::int64_t>(numbers.size())}};
+}
+
+}  // namespace
+
 Caller caller_of(python::Session& session, std::string_view name) {
   return {[&session](std::string_view op, std::vector<Id> args, Attributes attributes) {
             return session.call(op, std::move(args), std::move(attributes));
@@ -50,7 +62,7 @@ Caller caller_of(python::Session& session, std::string_view name) {
           },
           [&session](Id id) -> const Node& { return session.node(id); },
           [&session](Numbers numbers) {
-            const TensorType type = {DType::i64, {static_cast<std::int64_t>(numbers.size())}};
+            const TensorType type = type_of_list(numbers);
             python::Leaf* leaf = session.make_leaf(type, {}, true);
             leaf->name = "list";
             leaf->source.values = std::make_shared<const Numbers>(std::move(numbers));
@@ -67,7 +79,7 @@ Caller caller_of(pt2::Call& call) {
           [&](double value, DType dtype) { return call.builder().scalar(value, dtype); },
           [&](Id id) -> const Node& { return call.builder().node(id); },
           [&](Numbers numbers) {
-            const TensorType type = {DType::i64, {static_cast<std::int64_t>(numbers.size())}};
+            const TensorType type = type_of_list(numbers);
             ValueSource source;
             source.values = std::make_shared<const Numbers>(std::move(numbers));
             return call.builder().parameter("list", type, std::move(source));

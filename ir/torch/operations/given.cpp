@@ -80,6 +80,19 @@ Shape Given::integers(std::string_view argument, std::size_t count, std::int64_t
   return list;
 }
 
+Shape Given::integers_or(std::string_view argument, const Shape& extents) const {
+  const python::List* list = expression_ != nullptr ? expression_->value(argument).as<python::List>() : nullptr;
+  if (list == nullptr || list->items->size() != extents.size()) return integers(argument, extents.size(), 1);
+  Shape result = extents;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const python::Value& item = (*list->items)[i];
+    if (item.none()) continue;
+    if (!item.as<std::int64_t>()) fail(argument, "integers or None");
+    result[i] = *item.as<std::int64_t>();
+  }
+  return result;
+}
+
 void Given::ignore(std::initializer_list<std::string_view> arguments) const {
   if (file_ != nullptr) file_->ignore(arguments);
 }
@@ -144,6 +157,10 @@ Id log_of_1_plus(const Given& g, Id x) {
   const Id sum = g.apply("add", x, 1.0);
   const Id lost = g.where(g.apply("lt", g.apply("abs", x), 1.0), lost_digits(g, x, sum), g.scalar(0));
   return g.apply("add", g.apply("log", sum), lost);
+}
+
+Id exp_minus_1(const Given& g, Id x) {
+  return g.apply("mul", g.apply("tanh", g.apply("mul", x, 0.5)), g.apply("add", g.apply("exp", x), 1.0));
 }
 
 Id log_sum(const Given& g, Id x, bool negated) {

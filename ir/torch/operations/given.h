@@ -48,6 +48,8 @@ class Given {
   Shape integers(std::string_view argument, const Shape& fallback) const;
   /// Returns `count` integers. A single integer is repeated `count` times.
   Shape integers(std::string_view argument, std::size_t count, std::int64_t fallback) const;
+  /// Returns an integer for each of these extents. In a list, None stands for the extent.
+  Shape integers_or(std::string_view argument, const Shape& extents) const;
   void ignore(std::initializer_list<std::string_view> arguments) const;
   [[noreturn]] void fail(std::string_view argument, std::string_view expected) const;
 
@@ -93,6 +95,8 @@ class Given {
 
 /// log(1 + x), without loss of digits near 0.
 Id log_of_1_plus(const Given&, Id x);
+/// e^x - 1 = tanh(x / 2) (e^x + 1), without loss of digits near 0.
+Id exp_minus_1(const Given&, Id x);
 /// log(1 + e^x) = max(x, 0) + log(1 + e^-|x|), which does not overflow. `negated`: log(1 + e^-x).
 Id log_sum(const Given&, Id x, bool negated = false);
 

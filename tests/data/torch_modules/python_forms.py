@@ -10,6 +10,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+try:
+    from flash_attn import flash_attn_func
+except (ImportError, ModuleNotFoundError) as error:
+    flash_attn_func = None
+else:
+    raise RuntimeError("a library that is not installed")
+
 WIDTH: int = 4
 SIZES = {"small": 1, "large": 2}
 

@@ -38,6 +38,19 @@ TEST(ExpressionLanguage, OrderOfOperators) {
   is("x = a; x += b; x *= c; x", "(a + b) * c");
 }
 
+TEST(ExpressionLanguage, AnImportThatFailsHasAHandler) {
+  const auto x = [](std::string text) {
+    return parse_expression(text.append("\ntorch.full((1,), x)")).nodes[0].number("value");
+  };
+  EXPECT_EQ(x("try: import xformers; x = 1\nexcept ImportError: x = 2"), 2);
+  EXPECT_EQ(x("try: import math; x = 1\nexcept ImportError: x = 2"), 1);
+  EXPECT_EQ(x("try: import math\nexcept: x = 2\nelse: x = 3"), 3);
+  EXPECT_EQ(x("try: from torch import nothing\nexcept ValueError: x = 2\nexcept (KeyError, Exception): x = 3"), 3);
+  EXPECT_EQ(x("try: import xformers\nexcept ImportError as error: x = 1 if len(str(error)) > 9 else 0"), 1);
+  EXPECT_EQ(x("def f():\n  try: import xformers\n  except ModuleNotFoundError: return 4\nx = f()"), 4);
+  EXPECT_EQ(x("def f(): import xformers\ntry: f()\nexcept ImportError: x = 5"), 5);
+}
+
 TEST(ExpressionLanguage, NumbersAreFoldedAsPythonHasThem) {
   EXPECT_EQ(value("2 + 3 * 4"), 14);
   EXPECT_EQ(value("7 // 2"), 3);

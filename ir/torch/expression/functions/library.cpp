@@ -57,6 +57,7 @@ constexpr std::array named_spaces = {NamedSpace{"torch", in_torch},
                                      NamedSpace{"torch.linalg", in_linalg},
                                      NamedSpace{"torch.cuda", in_library},
                                      NamedSpace{"torch.special", in_torch | in_special},
+                                     NamedSpace{"torch.fft", in_fft},
                                      NamedSpace{"torch.autograd", in_library},
                                      NamedSpace{"torch.jit", in_library},
                                      NamedSpace{"torch.utils", in_library},
@@ -78,7 +79,8 @@ constexpr std::array named_spaces = {NamedSpace{"torch", in_torch},
 // Modules whose names have no meaning here. They may be imported, for annotations and the like.
 constexpr std::array opaque_modules = std::to_array<std::string_view>(
     {"__future__", "abc", "enum", "logging", "os", "random", "sys", "time", "warnings"});
-constexpr std::array opaque_members = std::to_array<std::string_view>({"Size", "backends", "fx", "profiler"});
+constexpr std::array opaque_members = std::to_array<std::string_view>(
+    {"backends", "channels_last", "channels_last_3d", "contiguous_format", "fx", "preserve_format", "profiler"});
 // The submodules of torch.nn in which PyTorch defines its modules.
 constexpr std::array files_of_modules = std::to_array<std::string_view>(
     {"activation", "batchnorm", "container", "conv", "dropout", "instancenorm", "linear", "loss", "module", "modules",

@@ -33,6 +33,7 @@ Value find_import(std::string_view module, const std::function<Value(const Names
 std::string_view written_text();
 std::string_view written_library_text();
 std::string_view written_functions_text();
+std::string_view written_fourier_text();
 std::string_view written_modules_text();
 std::string_view written_losses_text();
 /// Returns the name of the definition to which `name` refers in the namespace `space`, or "" if there is none.

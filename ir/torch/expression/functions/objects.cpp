@@ -27,7 +27,7 @@ bool is_builtin_instance(const Value& value, std::string_view name) {
   if (name == "bool") return value.as<bool>() != nullptr;
   if (name == "str") return value.as<std::string_view>() != nullptr;
   if (name == "list") return list && !list->tuple;
-  if (name == "tuple") return list && list->tuple;
+  if (name == "tuple" || name == "Size") return list && list->tuple;
   if (name == "dict") return value.as<Dict*>() != nullptr;
   if (name == "Tensor") return is_tensor(value);
   if (name == "Parameter") return leaf && (*leaf)->parameter;

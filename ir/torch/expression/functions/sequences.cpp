@@ -409,6 +409,7 @@ constexpr std::array rows = {
     Function{"zip", in_python, "*iterables", zip},
     Function{"list", in_python, "iterable=None", to_list},
     Function{"tuple", in_python, "iterable=None", to_tuple},
+    Function{"Size", in_torch, "iterable=None", to_tuple},
     Function{"set", in_python, "iterable=None", to_set},
     Function{"sum", in_python, "iterable, start=0", sum},
     Function{"reversed", in_python, "sequence", reversed},

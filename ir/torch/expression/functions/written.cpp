@@ -24,20 +24,24 @@ const std::vector<Written>& written() {
       {in_einops, {"einsum"}},
       {in_einops_layers, {"Rearrange", "Reduce"}},
       {in_numpy, {"arange", "array", "asarray", "eye", "full", "ones", "power", "zeros"}},
-      {in_torch, {"compile", "complex", "from_numpy", "polar", "view_as_complex", "view_as_real"}},
-      {in_special, {"expit"}},
+      {in_torch, {"compile", "complex", "from_numpy", "imag", "polar", "real", "view_as_complex", "view_as_real"}},
+      {in_special, {"entr", "expit", "gammaln", "ndtr", "psi", "xlog1py"}},
+      {in_fft, {"fft", "fft2", "fftfreq", "fftn", "fftshift", "ifft", "ifft2", "ifftn", "ifftshift", "irfft", "irfft2",
+                "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn"}},
       {as_method, {"astype"}},
       {in_torch, {"atleast_1d", "atleast_2d", "atleast_3d", "bartlett_window", "blackman_window", "block_diag",
                   "cartesian_prod",                  "chain_matmul", "column_stack", "concatenate", "embedding", "finfo", "group_norm", "hamming_window",
                   "hann_window", "iinfo", "isin", "logspace", "row_stack", "rsub", "tensordot", "trapezoid", "trapz",
                   "spmm", "tril_indices", "triu_indices"}},
-      {either, {"addbmm", "addmm", "addmv", "addr", "adjoint", "aminmax", "baddbmm", "corrcoef", "count_nonzero", "cov",
-                "deg2rad", "diagflat", "dist", "dsplit", "float_power", "fmax", "fmin", "ger", "greater", "greater_equal", "heaviside",
-                "hsplit", "inner", "is_complex", "is_floating_point", "isclose", "isneginf", "isposinf", "isreal",
-                "kthvalue", "ldexp", "less", "less_equal", "logaddexp2", "matrix_power", "msort", "nanmean", "nansum",
-                "not_equal", "positive", "quantile", "rad2deg", "signbit", "sinc", "split_with_sizes", "swapdims",
-                "tensor_split", "vdot", "vsplit", "xlogy"}},
-      {as_method, {"is_contiguous", "ndimension", "nelement", "new_tensor", "pin_memory", "requires_grad_", "type"}},
+      {either, {"addbmm", "addmm", "addmv", "addr", "adjoint", "aminmax", "angle", "baddbmm", "conj", "corrcoef",
+                "count_nonzero", "cov", "deg2rad", "diagflat", "digamma", "dist", "dsplit", "float_power", "fmax",
+                "fmin", "ger", "greater", "greater_equal", "heaviside", "hsplit", "inner", "is_complex",
+                "is_floating_point", "isclose", "isneginf", "isposinf", "isreal", "kthvalue", "ldexp", "less",
+                "less_equal", "lgamma", "logaddexp2", "matrix_power", "msort", "nanmean", "nansum", "not_equal",
+                "positive", "quantile", "rad2deg", "signbit", "sinc", "split_with_sizes", "swapdims", "tensor_split",
+                "vdot", "vsplit", "xlogy"}},
+      {as_method, {"fill_diagonal_", "is_contiguous", "ndimension", "nelement", "new_tensor", "pin_memory",
+                   "requires_grad_", "type"}},
       {in_linalg, {"matrix_power", "multi_dot"}},
       {in_torch | in_functional, {"native_channel_shuffle", "pdist"}},
       {in_functional, {"alpha_dropout", "ctc_loss", "dropout1d", "dropout2d", "dropout3d", "embedding_bag", "feature_alpha_dropout", "max_unpool1d", "max_unpool2d", "max_unpool3d",
@@ -69,7 +73,8 @@ constexpr std::array renamed = {Renamed{in_parametrizations, "spectral_norm", "p
 
 std::string_view written_text() {
   static const std::string text = std::string(written_library_text()) + std::string(written_functions_text()) +
-                                  std::string(written_modules_text()) + std::string(written_losses_text());
+                                  std::string(written_fourier_text()) + std::string(written_modules_text()) +
+                                  std::string(written_losses_text());
   return text;
 }
 

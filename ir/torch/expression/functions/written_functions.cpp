@@ -31,7 +31,7 @@ class iinfo:
 
 
 def is_floating_point(input): return input.dtype in (torch.float32, torch.float16, torch.bfloat16)
-def is_complex(input): return False
+def is_complex(input): return isinstance(input, Complex)
 def is_contiguous(input, memory_format=None): return True
 def requires_grad_(input, requires_grad=True): return input
 def pin_memory(input): return input
@@ -126,9 +126,53 @@ def signbit(input):
     return (input < 0) | ((input == 0) & (1 / input < 0))
 
 def heaviside(input, values): return torch.where(input == 0, values, (input > 0).to(input.dtype))
-def xlogy(input, other):
-    product = input * torch.log(other)
+def product_with_log(input, other, log):
+    product = input * log
     return torch.where((input == 0) & (other == other), torch.zeros_like(product), product)
+
+def xlogy(input, other): return product_with_log(input, other, torch.log(other))
+def xlog1py(input, other): return product_with_log(input, other, torch.log1p(other))
+def entr(input): return torch.where(input < 0, -math.inf, -xlogy(input, input))
+def ndtr(input): return 0.5 * torch.erfc(input * -math.sqrt(0.5))
+
+
+def power_series(x, coefficients):
+    total = 0.0
+    for c in reversed(coefficients):
+        total = total * x + c
+    return total
+
+# Stirling's series for x + 8, and the recurrence lgamma(x) = lgamma(x + 1) - log(x).
+def lgamma_of_positive(x):
+    product = x
+    for i in range(1, 8):
+        product = product * (x + i)
+    z, product = torch.where(x < 8, x + 8, x), torch.where(x < 8, product, 1.0)
+    series = power_series(1 / (z * z), (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156))
+    start = (z - 0.5) * (torch.log(z) - 1) + (0.5 * math.log(2 * math.pi) - 0.5)
+    return start + series / z - torch.log(product)
+
+# Below 0, the reflection formula lgamma(x) = log(π / sin(πx)) - lgamma(1 - x).
+def lgamma(input):
+    is_below = input < 0
+    value = lgamma_of_positive(torch.where(is_below, 1 - input, input))
+    reflected = math.log(math.pi) - torch.log(torch.sin(math.pi * (input - torch.floor(input)))) - value
+    return torch.where(input == -math.inf, math.inf, torch.where(is_below, reflected, value))
+
+def digamma(input):
+    is_below = input < 0
+    x = torch.where(is_below, 1 - input, input)
+    steps = sum([1 / (x + i) for i in range(1, 8)], 1 / x)
+    z = torch.where(x < 8, x + 8, x)
+    square = 1 / (z * z)
+    series = power_series(square, (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12))
+    value = torch.log(z) - 0.5 / z - square * series - torch.where(x < 8, steps, 0.0)
+    fraction = input - torch.floor(input)
+    reflected = torch.where(fraction == 0, math.nan, value - math.pi / torch.tan(math.pi * fraction))
+    return torch.where(is_below, reflected, value)
+
+def gammaln(input): return lgamma(input)
+def psi(input): return digamma(input)
 
 def ldexp(input, other): return input * torch.pow(2.0, other)
 def logaddexp2(input, other):
@@ -251,6 +295,10 @@ def with_diagonal(input, fill_value, wrap=False):
         column = torch.arange(input.shape[d]).reshape([-1 if i == d else 1 for i in range(input.dim())])
         is_on = is_on & (column == place.reshape([-1] + [1] * (input.dim() - 1)))
     return torch.where(is_on, fill_value, input)
+
+def fill_diagonal_(input, fill_value, wrap=False):
+    input.copy_(with_diagonal(input, fill_value, wrap))
+    return input
 
 def diagflat(input, offset=0): return torch.diag(input.reshape(-1), offset)
 def block_diag(*tensors):

@@ -222,6 +222,14 @@ def sizes_of(shape): return tuple(shape[0]) if isinstance(shape[0], (tuple, list
 def complex_of(real, imag): return Complex(torch.stack(torch.broadcast_tensors(real, imag), -1))
 def complex(real, imag): return complex_of(real, imag)
 def polar(abs, angle): return complex_of(abs * torch.cos(angle), abs * torch.sin(angle))
+def real(input): return input.real
+def imag(input): return input.imag
+def conj(input): return input.conj() if isinstance(input, Complex) else input
+def angle(input):
+    if isinstance(input, Complex):
+        return input.angle()
+    return torch.where(input != input, input, torch.where(input < 0, math.pi, 0.0))
+
 def view_as_real(input): return input.parts
 def view_as_complex(input):
     assert input.shape[-1] == 2, "a last dimension of the real and the imaginary part"

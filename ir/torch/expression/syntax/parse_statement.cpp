@@ -39,8 +39,8 @@ constexpr std::array keywords = {Keyword{"for"},
                                  Keyword{"pass"},
                                  Keyword{"import"},
                                  Keyword{"from"},
-                                 Keyword{"try", export_instead},
-                                 Keyword{"except", export_instead},
+                                 Keyword{"try"},
+                                 Keyword{"except"},
                                  Keyword{"finally", export_instead},
                                  Keyword{"async", export_instead},
                                  Keyword{"await", export_instead},
@@ -105,6 +105,8 @@ void Parser::line(std::vector<Statement>& out, Block inside) {
     out.push_back(loop(inside));
   else if (peek().is("with"))
     out.push_back(with(inside));
+  else if (peek().is("try"))
+    out.push_back(attempt(inside));
   else
     simple_line(out, inside);
 }
@@ -243,6 +245,27 @@ Statement Parser::with(Block inside) {
   s.value = make(Expr::Kind::tuple, at, std::move(items));
   expect(":");
   s.body = block(inside);
+  return s;
+}
+
+Statement Parser::attempt(Block inside) {
+  Statement s;
+  s.kind = Statement::Kind::attempt;
+  s.place = peek().place;
+  while (s.body.size() < 2 || peek().is("except")) {
+    Statement arm;
+    arm.kind = Statement::Kind::arm;
+    arm.place = peek().place;
+    expect(s.body.empty() ? "try" : "except");
+    if (!s.body.empty() && !peek().is(":")) arm.value = expression();
+    if (take_if("as")) arm.name = word("a name");
+    expect(":");
+    arm.body = block(inside);
+    s.body.push_back(std::move(arm));
+  }
+  if (!take_if("else")) return s;
+  expect(":");
+  s.otherwise = block(inside);
   return s;
 }
 

@@ -37,6 +37,7 @@ class Parser {
   Statement choose(Block inside);
   Statement loop(Block inside);
   Statement with(Block inside);
+  Statement attempt(Block inside);
   Statement require(Statement s);
   Statement remove(Statement s);
   Statement outer(Statement s);

@@ -102,22 +102,23 @@ struct Statement {
     require,  // assert
     refuse,   // raise
     with,
-    remove,  // del
-    outer    // global, nonlocal
+    attempt,  // `try`: its block and its handlers are arms of the body
+    remove,   // del
+    outer     // global, nonlocal
   };
   // The comments of the members name the kinds that use the member.
   Kind kind = Kind::pass;
   Place place;
   Place end;                  // simple statements: the place after the last token
-  std::string_view name;      // define, declare; import: the name bound; augment: the operator without `=`
+  std::string_view name;      // define, declare; import, arm: the name bound; augment: the operator without `=`
   std::string module;         // import: the module, such as "torch.nn"
   std::vector<Expr> targets;  // assign, augment, loop_for, remove; declare: the bases; with: a name or absent for each
   // expression, assign, augment, give_back (may be absent); arm (absent for `else`), loop_while, require: the
-  // condition; loop_for: the sequence; refuse; with: a tuple
+  // condition; arm of attempt: the exceptions; loop_for: the sequence; refuse; with: a tuple
   Expr value;
   std::vector<Parameter> parameters;        // define
-  std::vector<Statement> body;              // define, declare, choose, arm, loops, with
-  std::vector<Statement> otherwise;         // loops: the `else` block, which runs if no `break` ended the loop
+  std::vector<Statement> body;              // define, declare, choose, arm, loops, with, attempt
+  std::vector<Statement> otherwise;         // loops, attempt: the `else` block, which runs if no `break` ended the loop
   std::vector<Expr> extras;                 // define, declare: decorators; require: the message, if there is one
   std::vector<std::string_view> names;      // outer
   std::vector<std::string_view> annotated;  // assign, pass: variables with an annotation

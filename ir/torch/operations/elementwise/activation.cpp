@@ -52,10 +52,10 @@ Id prelu(const Given& g) {
   return g.where(g.apply("gt", x, 0.0), x, g.apply("mul", slope, x));
 }
 
-/// scale * (x > 0 ? x : alpha * (exp(input_scale * x) - 1))
+/// scale * (x > 0 ? x : alpha * expm1(input_scale * x))
 Id exponential(const Given& g, Id x, double alpha, double scale, double input_scale) {
-  const Id power = g.apply("exp", input_scale == 1 ? x : g.apply("mul", x, input_scale));
-  const Id below = g.apply("mul", g.apply("sub", power, 1.0), alpha * scale);
+  const Id power = exp_minus_1(g, input_scale == 1 ? x : g.apply("mul", x, input_scale));
+  const Id below = alpha * scale == 1 ? power : g.apply("mul", power, alpha * scale);
   return g.where(g.apply("gt", x, 0.0), scale == 1 ? x : g.apply("mul", x, scale), below);
 }
 

@@ -88,11 +88,7 @@ Id log2(const Given& g) { return scaled_log(g, std::numbers::log2e); }
 Id log10(const Given& g) { return scaled_log(g, std::numbers::log10e); }
 Id log1p(const Given& g) { return log_of_1_plus(g, float_input(g)); }
 Id exp2(const Given& g) { return g.apply("exp", g.apply("mul", float_input(g), std::numbers::ln2)); }
-/// e^x - 1 = tanh(x / 2) (e^x + 1), without loss of digits near 0.
-Id expm1(const Given& g) {
-  const Id x = float_input(g);
-  return g.apply("mul", g.apply("tanh", g.apply("mul", x, 0.5)), g.apply("add", g.apply("exp", x), 1.0));
-}
+Id expm1(const Given& g) { return exp_minus_1(g, float_input(g)); }
 Id logit(const Given& g) {
   Id x = float_input(g);
   if (g.has("eps")) x = g.apply("minimum", g.apply("maximum", x, g.number("eps", 0)), 1 - g.number("eps", 0));
@@ -140,9 +136,9 @@ Id atan2(const Given& g) {
 Id with_sign(const Given& g, Id x, Id size) {
   return g.where(g.apply("lt", x, 0.0), g.apply("neg", size), g.where(g.apply("eq", x, 0.0), x, size));
 }
+constexpr double large = 1e8;  // from here on √(x² ± 1) is |x| in f32
 /// ±log(1 + |x| + x² / (1 + √(x² + 1))). The square of a large number would be infinite.
 Id asinh(const Given& g) {
-  constexpr double large = 1e8;  // from here on √(x² + 1) is |x| in f32
   const Id x = float_input(g), size = g.apply("abs", x), square = g.apply("mul", size, size);
   const Id root = g.apply("sqrt", g.apply("add", square, 1.0));
   const Id rest = g.apply("div", square, g.apply("add", root, 1.0));
@@ -150,11 +146,12 @@ Id asinh(const Given& g) {
                          log_of_1_plus(g, g.apply("add", size, rest)));
   return with_sign(g, x, log);
 }
-/// log(1 + y + √y √(y + 2)) for y = x - 1.
+/// log(1 + y + √y √(y + 2)) for y = x - 1. The sum of large numbers would be infinite.
 Id acosh(const Given& g) {
-  const Id y = g.apply("sub", float_input(g), 1.0);
+  const Id x = float_input(g), y = g.apply("sub", x, 1.0);
   const Id root = g.apply("mul", g.apply("sqrt", y), g.apply("sqrt", g.apply("add", y, 2.0)));
-  return log_of_1_plus(g, g.apply("add", y, root));
+  return g.where(g.apply("gt", x, large), g.apply("add", g.apply("log", x), std::numbers::ln2),
+                 log_of_1_plus(g, g.apply("add", y, root)));
 }
 /// ±log(1 + 2|x| / (1 - |x|)) / 2
 Id atanh(const Given& g) {

@@ -127,11 +127,36 @@ Shape dims_of_statistics(std::size_t first, std::size_t rank) {
 }
 
 // PyTorch moves the running statistics in place, if there are any and the batch's own statistics are used.
-void assign_statistics(pt2::Call& call, const Given& g, std::size_t first) {
+template <class Assign>
+void assign_statistics(const Given& g, std::size_t first, Assign&& assign) {
   if (!g.has("running_mean") || !g.has("running_var")) return;
   const auto [mean, var] = moved_statistics(g, dims_of_statistics(first, g.rank(g.tensor("input"))));
-  call.assign("running_mean", mean);
-  call.assign("running_var", var);
+  assign("running_mean", mean);
+  assign("running_var", var);
+}
+
+void assign_statistics(pt2::Call& call, const Given& g, std::size_t first) {
+  assign_statistics(g, first, [&](std::string_view name, Id moved) { call.assign(name, moved); });
+}
+
+void assign_statistics(const python::Call& call, const Given& g, std::size_t first) {
+  const Id first_new = call.session.size();
+  assign_statistics(g, first,
+                    [&](std::string_view name, Id moved) { call.session.assign(call.value(name), moved, first_new); });
+}
+
+python::Value call_batch_norm(const python::Call& call) {
+  const Given g(call);
+  const Id result = batch_norm(g);
+  if (g.flag("training", false)) assign_statistics(call, g, 0);
+  return results_of(result);
+}
+
+python::Value call_instance_norm(const python::Call& call) {
+  const Given g(call);
+  const Id result = instance_norm(g);
+  if (g.flag("use_input_stats", true)) assign_statistics(call, g, 2);
+  return results_of(result);
 }
 
 std::vector<Id> read_batch_norm(pt2::Call& call) {
@@ -202,9 +227,9 @@ constexpr std::string_view functional_instance =
 // clang-format off
 Composites channel_norms() {
   return {
-      {{"batch_norm", in_functional, functional_batch, call_made<batch_norm>},
+      {{"batch_norm", in_functional, functional_batch, call_batch_norm},
        {"group_norm", in_functional, "input, num_groups, weight=None, bias=None, eps=1e-05", call_made<group_norm>},
-       {"instance_norm", in_functional, functional_instance, call_made<instance_norm>},
+       {"instance_norm", in_functional, functional_instance, call_instance_norm},
        {"local_response_norm", in_functional, "input, size, alpha=0.0001, beta=0.75, k=1.0", call_made<local_response_norm>},
        {"LocalResponseNorm", stateless_module, "size, alpha=0.0001, beta=0.75, k=1.0", nullptr, "local_response_norm"}},
       {{"aten.batch_norm", read_batch_norm}, {"aten._native_batch_norm_legit_no_training", read_made<batch_norm>},

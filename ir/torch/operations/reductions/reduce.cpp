@@ -206,12 +206,14 @@ python::Value call_extremum(const python::Call& c) {
   return {python::Tensor{c.session.call(c.op, {x}, attributes), true}};
 }
 
+// torch.var(x, False) has `unbiased` in the place of `dim`.
 python::Value call_var(const python::Call& c) {
-  std::int64_t correction = 1;
+  const bool* unbiased = c.value("dim").as<bool>();
+  std::int64_t correction = unbiased == nullptr || *unbiased ? 1 : 0;
   if (c.given("unbiased")) correction = c.flag("unbiased") ? 1 : 0;
   if (c.given("correction")) correction = c.integer("correction");
   Attributes attributes = {{"keepdim", c.flag("keepdim")}, {"correction", correction}};
-  if (c.given("dim")) attributes.emplace("dims", c.integers("dim"));
+  if (c.given("dim") && unbiased == nullptr) attributes.emplace("dims", c.integers("dim"));
   return c.node({c.tensor("input")}, std::move(attributes));
 }
 

@@ -134,6 +134,15 @@ Values evaluate_reshape(const Operands& o) { return o.value(0); }
 
 int decompose_reshape(Emitter& e, const TensorCall& call) { return e.reshape(call.args[0], call.shape(), "map"); }
 
+// x.view(torch.int32) would read the bits of a float, for which kernels have no operation.
+python::Value call_view(const python::Call& c) {
+  const auto* shape = c.value("shape").as<python::List>();
+  const auto is_dtype = [](const python::Value& item) { return item.as<DType>() != nullptr; };
+  if (shape != nullptr && std::ranges::any_of(*shape->items, is_dtype))
+    c.fail("shape", "sizes (the bits of a tensor cannot be read as another type)");
+  return call_plain(c);
+}
+
 // view_as, reshape_as, expand_as
 python::Value call_shape_of_other(const python::Call& c) {
   const Id x = c.tensor("input");
@@ -310,7 +319,7 @@ std::vector<Operation> layout_operations() {
        {{"aten.permute", read_plain}}},
       {"reshape", 1, 1, shape_attributes, infer_reshape, evaluate_reshape, decompose_reshape,
        {{"reshape", either, "input, *shape", call_plain},
-        {"view", as_method, "input, *shape", call_plain},
+        {"view", as_method, "input, *shape", call_view},
         {"view_as", as_method, "input, other", call_shape_of_other},
         {"reshape_as", as_method, "input, other", call_shape_of_other},
         {"flatten", either, "input, start_dim=0, end_dim=-1", call_flatten},

@@ -88,13 +88,48 @@ Id cubic(const Given& g, Id x, const Step& s) {
   return sum;
 }
 
-Id resized(const Given& g, Id x, const std::string& mode, const std::vector<Step>& steps) {
+/// The weight of an element at a distance from the place of a result, in PyTorch's antialiasing.
+double filter_weight(double distance, bool is_cubic) {
+  constexpr double a = -0.5;
+  const double d = std::abs(distance);
+  if (!is_cubic) return std::max(1 - d, 0.0);
+  if (d < 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
+  return d < 2 ? (((d - 5) * d + 8) * d - 4) * a : 0;
+}
+
+/// Resizes with antialiasing: if the result is smaller, more elements count for each of its places. The result is a
+/// product with a table of all weights.
+Id antialiased(const Given& g, Id x, const Step& s, bool is_cubic) {
+  const double stretch = std::max(s.scale, 1.0), support = (is_cubic ? 2 : 1) * stretch;
+  if (s.extent > max_pairs / s.places) g.refuse(fmt::format("at most {} weights with antialias", max_pairs), x);
+  std::vector<float> table(static_cast<std::size_t>(s.extent * s.places));
+  for (std::int64_t i = 0; i < s.places; ++i) {
+    const double centre = s.scale * (static_cast<double>(i) + 0.5);  // with aligned corners, too
+    const std::int64_t first = std::max(static_cast<std::int64_t>(centre - support + 0.5), std::int64_t{0});
+    const std::int64_t end = std::min(static_cast<std::int64_t>(centre + support + 0.5), s.extent);
+    const auto weight = [&](std::int64_t j) {
+      return filter_weight((static_cast<double>(j) - centre + 0.5) / stretch, is_cubic);
+    };
+    double total = 0;
+    for (std::int64_t j = first; j < end; ++j) total += weight(j);
+    for (std::int64_t j = first; j < end; ++j)
+      table[static_cast<std::size_t>(j * s.places + i)] = static_cast<float>(weight(j) / total);
+  }
+  const Id weights = g.to(g.reshape(g.caller().list(std::move(table)), {s.extent, s.places}), g.dtype(x));
+  const Attributes last = {{"dim0", static_cast<std::int64_t>(s.dim)}, {"dim1", std::int64_t{-1}}};
+  return g.call("transpose", {g.call("matmul", {g.call("transpose", {x}, last), weights})}, last);
+}
+
+Id resized(const Given& g, Id x, const std::string& mode, const std::vector<Step>& steps, bool antialias) {
   g.require_float(x);
+  const bool is_linear = mode == "linear" || mode == "bilinear" || mode == "trilinear";
   for (const Step& s : steps) {
     if (s.places < 1 || s.extent < 1) g.refuse("sizes of at least 1", x);
     if (s.places == s.extent && s.scale == 1) continue;
-    const bool is_linear = mode == "linear" || mode == "bilinear" || mode == "trilinear";
-    x = is_linear ? linear(g, x, s) : mode == "bicubic" ? cubic(g, x, s) : nearest(g, x, s, mode == "nearest-exact");
+    if (antialias)
+      x = antialiased(g, x, s, !is_linear);
+    else
+      x = is_linear ? linear(g, x, s) : mode == "bicubic" ? cubic(g, x, s) : nearest(g, x, s, mode == "nearest-exact");
   }
   return x;
 }
@@ -141,7 +176,8 @@ python::Value call_interpolate(const python::Call& c) {
   const std::string mode = g.text("mode", "nearest");
   check_mode(c, mode, dims);
   if (c.given("size") == c.given("scale_factor")) c.fail("size", "either size or scale_factor");
-  if (g.flag("antialias", false)) c.fail("antialias", "False (no other value is supported)");
+  const bool antialias = c.has("antialias") && c.flag("antialias");
+  if (antialias && mode != "bilinear" && mode != "bicubic") c.fail("antialias", "False except in bilinear and bicubic");
   const bool corners = g.flag("align_corners", false), again = g.flag("recompute_scale_factor", false);
   const std::vector<double> factors = c.given("scale_factor") ? factors_of(c, dims) : std::vector<double>(dims, 0);
   const Shape sizes = c.given("size") ? g.integers("size", dims, 1) : Shape(dims, 0);
@@ -153,14 +189,14 @@ python::Value call_interpolate(const python::Call& c) {
     if (places < 1) c.fail("size", "sizes of at least 1");
     steps.push_back({d + 2, extent, places, scale_of(extent, places, again ? 0 : factors[d], corners), corners});
   }
-  if (mode != "area") return results_of(resized(g, x, mode, steps));
+  if (mode != "area") return results_of(resized(g, x, mode, steps, antialias));
   Shape places;
   for (const Step& s : steps) places.push_back(s.places);
   return results_of(adaptive_pool(g, x, places, true));
 }
 
 // In `.pt2` files, the size is that of the stated result.
-template <auto& mode>
+template <auto& mode, bool antialias = false>
 std::vector<Id> read_upsample(pt2::Call& call) {
   const Given g(call);
   const Id x = g.tensor("input");
@@ -175,7 +211,7 @@ std::vector<Id> read_upsample(pt2::Call& call) {
     const double factor = d - 2 < factors.size() ? factors[d - 2] : call.number(name, 0);
     steps.push_back({d, g.shape(x)[d], size[d], scale_of(g.shape(x)[d], size[d], factor, corners), corners});
   }
-  return {resized(g, x, mode, steps)};
+  return {resized(g, x, mode, steps, antialias)};
 }
 
 constexpr char nearest_mode[] = "nearest", exact_mode[] = "nearest-exact", linear_mode[] = "linear",
@@ -212,7 +248,9 @@ Composites interpolations() {
        {"aten.upsample_nearest3d", read_upsample<nearest_mode>}, {"aten._upsample_nearest_exact1d", read_upsample<exact_mode>},
        {"aten._upsample_nearest_exact2d", read_upsample<exact_mode>}, {"aten._upsample_nearest_exact3d", read_upsample<exact_mode>},
        {"aten.upsample_linear1d", read_upsample<linear_mode>}, {"aten.upsample_bilinear2d", read_upsample<linear_mode>},
-       {"aten.upsample_trilinear3d", read_upsample<linear_mode>}, {"aten.upsample_bicubic2d", read_upsample<cubic_mode>}}};
+       {"aten.upsample_trilinear3d", read_upsample<linear_mode>}, {"aten.upsample_bicubic2d", read_upsample<cubic_mode>},
+       {"aten._upsample_bilinear2d_aa", read_upsample<linear_mode, true>},
+       {"aten._upsample_bicubic2d_aa", read_upsample<cubic_mode, true>}}};
 }
 // clang-format on
 

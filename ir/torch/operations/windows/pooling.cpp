@@ -226,10 +226,11 @@ Id lp_pool(const Given& g) {
 // Adaptive pooling: window i of n goes from floor(i * extent / n) to ceil((i + 1) * extent / n).
 
 Shape wanted_places(const Given& g, Id x, std::size_t dims) {
-  const Shape places = g.integers("output_size", dims, 1);
+  check_input(g, x, dims);
+  const Shape shape = g.shape(x), extents(shape.end() - static_cast<std::ptrdiff_t>(dims), shape.end());
+  const Shape places = g.integers_or("output_size", extents);
   for (const std::int64_t n : places)
     if (n < 0) g.fail("output_size", "sizes of at least 0");
-  check_input(g, x, dims);
   return places;
 }
 

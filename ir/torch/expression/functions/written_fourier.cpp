@@ -1,0 +1,99 @@
+// torch.fft, written in the language itself: products with tables of cosines and sines.
+#include "ir/torch/expression/functions/library.h"
+
+namespace deplo::ir::torch::python {
+
+std::string_view written_fourier_text() {
+  return R"python(
+def parts_of(input): return (input.real, input.imag) if isinstance(input, Complex) else (input, None)
+
+# Returns the first n numbers along a dimension, with zeros after the last one.
+def resized(x, n, dim):
+    length = x.shape[dim]
+    if n == length:
+        return x
+    return x.narrow(dim, 0, n) if n < length else F.pad(x, [0, 0] * (x.dim() - 1 - dim) + [0, n - length])
+
+# Returns cos(2πij / n) and sin(2πij / n), multiplied by the scale.
+def fourier_tables(rows, columns, n, norm, is_inverse):
+    assert 0 < n <= 8192, "from 1 to 8192 numbers along a dimension"
+    assert norm in (None, "forward", "backward", "ortho"), "'forward', 'backward' or 'ortho' as the norm"
+    scale = n ** -0.5 if norm == "ortho" else 1 / n if is_inverse == (norm != "forward") else 1.0
+    angle = (torch.arange(rows)[:, None] * torch.arange(columns) % n) * (2 * math.pi / n)
+    return torch.cos(angle) * scale, torch.sin(angle) * scale
+
+# The transform along one dimension. With `half`, it returns the first n // 2 + 1 numbers.
+def transformed(input, n, dim, norm, is_inverse, half=False):
+    real, imag = parts_of(input)
+    dim = dim % real.dim()
+    n = real.shape[dim] if n is None else n
+    cos, sin = fourier_tables(n, n // 2 + 1 if half else n, n, norm, is_inverse)
+    sin = sin if is_inverse else -sin
+    real = resized(real, n, dim).transpose(dim, -1)
+    parts = real @ cos, real @ sin
+    if imag is not None:
+        imag = resized(imag, n, dim).transpose(dim, -1)
+        parts = parts[0] - imag @ sin, parts[1] + imag @ cos
+    return complex_of(*[part.transpose(dim, -1) for part in parts])
+
+def fft(input, n=None, dim=-1, norm=None): return transformed(input, n, dim, norm, False)
+def ifft(input, n=None, dim=-1, norm=None): return transformed(input, n, dim, norm, True)
+def rfft(input, n=None, dim=-1, norm=None): return transformed(input, n, dim, norm, False, half=True)
+
+# Each number but those at 0 and n / 2 also stands for its conjugate. The imaginary parts of these two do not count.
+def irfft(input, n=None, dim=-1, norm=None):
+    real, imag = parts_of(input)
+    dim = dim % real.dim()
+    n = 2 * (real.shape[dim] - 1) if n is None else n
+    half = n // 2 + 1
+    place = torch.arange(half)[:, None]
+    weight = torch.where((place == 0) | (2 * place == n), 1.0, 2.0)
+    cos, sin = fourier_tables(half, n, n, norm, True)
+    result = resized(real, half, dim).transpose(dim, -1) @ (cos * weight)
+    if imag is not None:
+        result = result - resized(imag, half, dim).transpose(dim, -1) @ (sin * weight)
+    return result.transpose(dim, -1)
+
+# Applies a transform along one dimension to several. `s`: the size of each, or None.
+def transformed_along(transform, input, s, dim, norm):
+    for size, d in zip(dim if s is None else s, dim):
+        input = transform(input, None if s is None else size, d, norm)
+    return input
+
+def transformed_dims(input, s, dim):
+    rank = len(input.shape)
+    return [d % rank for d in (range(-(rank if s is None else len(s)), 0) if dim is None else dim)]
+
+def fftn(input, s=None, dim=None, norm=None):
+    return transformed_along(fft, input, s, transformed_dims(input, s, dim), norm)
+
+def ifftn(input, s=None, dim=None, norm=None):
+    return transformed_along(ifft, input, s, transformed_dims(input, s, dim), norm)
+
+def rfftn(input, s=None, dim=None, norm=None):
+    dim = transformed_dims(input, s, dim)
+    half = rfft(input, None if s is None else s[-1], dim[-1], norm)
+    return transformed_along(fft, half, s if s is None else s[:-1], dim[:-1], norm)
+
+def irfftn(input, s=None, dim=None, norm=None):
+    dim = transformed_dims(input, s, dim)
+    half = transformed_along(ifft, input, s if s is None else s[:-1], dim[:-1], norm)
+    return irfft(half, None if s is None else s[-1], dim[-1], norm)
+
+def fft2(input, s=None, dim=(-2, -1), norm=None): return fftn(input, s, dim, norm)
+def ifft2(input, s=None, dim=(-2, -1), norm=None): return ifftn(input, s, dim, norm)
+def rfft2(input, s=None, dim=(-2, -1), norm=None): return rfftn(input, s, dim, norm)
+def irfft2(input, s=None, dim=(-2, -1), norm=None): return irfftn(input, s, dim, norm)
+
+def rolled(input, dim, is_back):
+    dims = list(range(input.dim())) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    return torch.roll(input, [(-1 if is_back else 1) * (input.shape[d] // 2) for d in dims], dims)
+
+def fftshift(input, dim=None): return rolled(input, dim, False)
+def ifftshift(input, dim=None): return rolled(input, dim, True)
+def rfftfreq(n, d=1.0, *, dtype=None, device=None): return torch.arange(n // 2 + 1) / (n * d)
+def fftfreq(n, d=1.0, *, dtype=None, device=None): return ifftshift(torch.arange(-(n // 2), (n + 1) // 2)) / (n * d)
+)python";
+}
+
+}  // namespace deplo::ir::torch::python
