@@ -117,12 +117,15 @@ Library::Library(const LibraryName& name, const fs::path& file) : title_(name.ti
     throw Error(fmt::format("no {}: expected a library in {}; {}", title_, file_, name.advice), Exit::environment);
 }
 
-void* Library::symbol(const char* name) const { return dlsym(handle_, name); }
-
-void Library::lacks(const char* name) const {
-  throw Error(
-      fmt::format("{}: expected the function {} in {}, found none; install a newer version", title_, name, file_),
-      Exit::environment);
+Library::Symbol Library::find(const char* name) const {
+  const Symbol symbol = find_optional(name);
+  if (symbol.address == nullptr)
+    throw Error(
+        fmt::format("{}: expected the function {} in {}, found none; install a newer version", title_, name, file_),
+        Exit::environment);
+  return symbol;
 }
+
+Library::Symbol Library::find_optional(const char* name) const { return {dlsym(handle_, name)}; }
 
 }  // namespace deplo::measure::cuda
