@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "core/file.h"
 #include "core/text/characters.h"
 #include "core/text/nearest.h"
+#include "core/text/number.h"
 #include "core/text/text.h"
 #include "engine/source/tile_program/tile_launch.h"
 #include "ir/torch/pt2/zip.h"
@@ -67,11 +67,9 @@ std::optional<ir::Fill> read_fill(std::string_view text) {
   for (bool more = true; more;) {
     const std::size_t comma = rest.find(',');
     more = comma != std::string_view::npos;
-    const std::string_view word = trimmed(rest.substr(0, comma));
-    double value = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (word.empty() || error != std::errc() || end != word.data() + word.size()) return std::nullopt;
-    numbers.push_back(value);
+    const auto value = parse_number<double>(trimmed(rest.substr(0, comma)));
+    if (!value) return std::nullopt;
+    numbers.push_back(*value);
     if (more) rest.remove_prefix(comma + 1);
   }
   if (numbers.size() != form->numbers) return std::nullopt;

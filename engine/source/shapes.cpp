@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -13,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/rng.h"
+#include "core/text/number.h"
 #include "engine/loop/kernel.h"
 #include "engine/source/experiment.h"
 
@@ -32,10 +32,8 @@ std::vector<std::string_view> split_at(std::string_view text, char separator) {
 }
 
 std::optional<std::int64_t> read_size(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || stop != text.data() + text.size() || value < 1 || value > max_extent) return std::nullopt;
-  return value;
+  const auto value = parse_number<std::int64_t>(text);
+  return value && *value >= 1 && *value <= max_extent ? value : std::nullopt;
 }
 
 /// Reads the sizes of one name. All functions throw Error.

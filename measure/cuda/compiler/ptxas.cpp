@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <vector>
 
+#include "core/text/number.h"
 #include "core/text/text.h"
 
 namespace deplo::measure::cuda {
@@ -17,9 +17,7 @@ std::int64_t number_before(std::string_view line, std::string_view words) {
   const std::size_t at = line.find(words);
   if (at == std::string_view::npos || at == 0) return -1;
   const std::size_t start = line.find_last_not_of("0123456789", at - 1) + 1;
-  std::int64_t value = -1;
-  const auto [end, error] = std::from_chars(line.data() + start, line.data() + at, value);
-  return error == std::errc() && end == line.data() + at ? value : -1;
+  return parse_number<std::int64_t>(line.substr(start, at - start)).value_or(-1);
 }
 
 // Calls visit(line) for each line, without its line break.

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/text/number.h"
 #include "core/text/text.h"
 #include "search/records/formats/formats.h"
 #include "search/records/formats/parts/csv.h"
@@ -304,9 +304,8 @@ class TableReader {
   }
   std::optional<double> any_number(const std::string& cell, std::size_t column, std::string_view what) const {
     if (cell.empty()) return std::nullopt;
-    double value = 0;
-    const auto [stop, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-    if (error != std::errc() || stop != cell.data() + cell.size()) throw wrong(cell, column, what);
+    const auto value = parse_number<double>(cell);
+    if (!value) throw wrong(cell, column, what);
     return value;
   }
   Error wrong(const std::string& cell, std::size_t column, std::string_view what) const {
