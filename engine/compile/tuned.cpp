@@ -421,9 +421,7 @@ std::string TunedCache::why_unknown(const OpaqueKernel& kernel) {
 
 OpaqueSchedule TunedCache::look_up(const OpaqueKernel& kernel) {
   const search::PositionPtr heuristic = search::heuristic(kernel.space());
-  const auto untuned = [&](std::string note) {
-    return OpaqueSchedule{Origin::heuristic, heuristic->trail(), 0, std::move(note)};
-  };
+  const auto untuned = [&](std::string note) { return OpaqueSchedule{{.note = std::move(note)}, heuristic->trail()}; };
   if (!store_) return untuned("");
   const std::optional<std::int64_t> id = store_->find_kernel(kernel.identity());
   if (!id) return untuned(why_unknown(kernel));
@@ -449,7 +447,7 @@ OpaqueSchedule TunedCache::look_up(const OpaqueKernel& kernel) {
                                  kernel.signature().name, file_, trials.size() == 1 ? "not " : ""));
   }
   if (digest(kernel.code(*candidate).source.text) == best->digest)
-    return {Origin::tuned, candidate->trail(), best->timing.median_us, ""};
+    return {{Origin::tuned, best->timing.median_us, "", ""}, candidate->trail()};
   return untuned(stale(best->id, kernel.signature().name, true));
 }
 
