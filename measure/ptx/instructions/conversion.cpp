@@ -11,12 +11,7 @@
 namespace deplo::measure::ptx {
 namespace {
 
-struct Same {
-  template <class T>
-  T operator()(T a) const {
-    return a;
-  }
-};
+using Same = decltype([](auto a) { return a; });
 
 __extension__ using Int128 = __int128;
 
@@ -365,9 +360,7 @@ void convert_pair(Binder& b) {
          : bind_binary<std::uint32_t, float, float, Pair<ir::DType::f16, false>>(b);
 }
 
-struct ToTf32 {
-  float operator()(float a) const { return static_cast<float>(ir::rounded_tf32(static_cast<double>(a))); }
-};
+using ToTf32 = decltype([](float a) { return static_cast<float>(ir::rounded_tf32(static_cast<double>(a))); });
 
 // ---- cvta
 enum class Direction { to_generic, to_space };
