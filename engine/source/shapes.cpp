@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/rng.h"
 #include "core/text/number.h"
+#include "core/text/split.h"
 #include "engine/loop/kernel.h"
 #include "engine/source/experiment.h"
 
@@ -20,16 +21,6 @@ namespace deplo::engine {
 namespace {
 
 constexpr const char* size_forms = "sizes such as 8, 1..64:8 or 1..4096:pow2";
-
-std::vector<std::string_view> split_at(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
 
 std::optional<std::int64_t> read_size(std::string_view text) {
   const auto value = parse_number<std::int64_t>(text);

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
-#include <sstream>
 
 #include "core/error.h"
+#include "core/text/split.h"
 #include "core/text/text.h"
 
 namespace deplo::measure::cuda {
@@ -45,8 +45,7 @@ fs::path program_folder() {
 std::vector<fs::path> path_folders() {
   const char* const path = std::getenv("PATH");
   std::vector<fs::path> folders;
-  std::istringstream text(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(text, folder, ':');)
+  for (const std::string_view folder : split_at(path == nullptr ? "" : path, ':'))
     if (folder.starts_with('/')) folders.emplace_back(folder);
   return folders;
 }

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/text/characters.h"
 #include "core/text/number.h"
+#include "core/text/split.h"
 #include "core/text/text.h"
 #include "measure/cuda/compiler/compile.h"
 #include "measure/cuda/compiler/nvrtc.h"
@@ -21,13 +22,9 @@ namespace deplo::measure::ptx {
 namespace {
 
 std::vector<std::string_view> split(std::string_view text, char at) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t end = text.find(at);
-    parts.push_back(trimmed(text.substr(0, end)));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
+  std::vector<std::string_view> parts = split_at(text, at);
+  for (std::string_view& part : parts) part = trimmed(part);
+  return parts;
 }
 
 class ArgumentReader {

@@ -14,6 +14,7 @@
 #include "core/rng.h"
 #include "core/text/characters.h"
 #include "core/text/number.h"
+#include "core/text/split.h"
 #include "core/text/text.h"
 #include "engine/loop/kernel.h"
 #include "engine/source/fill_kernels.h"
@@ -35,13 +36,10 @@ constexpr const char* argument_forms =
 /// Reads whole numbers separated by commas; nullopt if the text is anything else.
 std::optional<tiles::Extents> read_numbers(std::string_view text) {
   tiles::Extents numbers;
-  for (bool more = true; more;) {
-    const std::size_t comma = text.find(',');
-    more = comma != std::string_view::npos;
-    const auto value = parse_number<std::int64_t>(text.substr(0, comma));
+  for (const std::string_view word : split_at(text, ',')) {
+    const auto value = parse_number<std::int64_t>(word);
     if (!value) return std::nullopt;
     numbers.push_back(*value);
-    if (more) text.remove_prefix(comma + 1);
   }
   return numbers;
 }
