@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 #include <utility>
 
 #include "apps/cli/flags.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/text/characters.h"
 #include "core/text/number.h"
 #include "engine/source/experiment.h"
 #include "ir/torch/expression/expression.h"
@@ -34,12 +34,6 @@ void require_source(const SourceFlags& flags, std::string_view kernel) {
         "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME{}, --tile FILE, --space FILE, found none; see "
         "--help",
         kernel));
-}
-
-// Returns true for an ASCII identifier of Python.
-bool is_identifier(std::string_view text) {
-  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-  return !text.empty() && std::ranges::all_of(text, is_word) && std::isdigit(static_cast<unsigned char>(text[0])) == 0;
 }
 
 // Returns the text with a new value of one constant. `setting`: the constant and its value, such as "batch_size=4".

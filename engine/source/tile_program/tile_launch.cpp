@@ -45,10 +45,7 @@ std::optional<tiles::Extents> read_numbers(std::string_view text) {
 }
 
 /// Returns true if the text can be the name of a kernel's parameter.
-bool is_name(const std::string& text) {
-  const auto continues = [](char c) { return is_letter(c) || is_digit(c); };
-  return !text.empty() && is_letter(text.front()) && std::ranges::all_of(text, continues) && !ir::is_reserved(text);
-}
+bool is_name(const std::string& text) { return is_identifier(text) && !ir::is_reserved(text); }
 
 /// An argument as the user gives it: an array or a number.
 using Given = std::variant<TileLaunch::Array, std::int64_t, double>;

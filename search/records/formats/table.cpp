@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/text/characters.h"
 #include "core/text/number.h"
 #include "core/text/text.h"
 #include "search/records/formats/formats.h"
@@ -318,7 +319,6 @@ class TableReader {
   void check_unnamed(const std::vector<std::string>& cells) {
     for (const std::size_t column : unnamed_) {
       const std::string& cell = cells[column];
-      const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
       if (cell.empty() || (column == 0 && std::ranges::all_of(cell, is_digit) && row_numbers_.insert(cell).second))
         continue;
       throw Error(
