@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <map>
 #include <utility>
 
@@ -43,21 +44,9 @@ Tensor::Kind public_kind(ir::Tensor::Kind kind) {
 }
 
 Origin public_origin(engine::Origin origin) {
-  switch (origin) {
-    case engine::Origin::tuned:
-      return Origin::tuned;
-    case engine::Origin::shared:
-      return Origin::shared;
-    case engine::Origin::family:
-      return Origin::family;
-    case engine::Origin::foreign:
-      return Origin::foreign;
-    case engine::Origin::nearest:
-      return Origin::nearest;
-    case engine::Origin::heuristic:
-      break;
-  }
-  return Origin::heuristic;
+  using enum Origin;
+  constexpr std::array<Origin, 6> origins = {tuned, shared, family, foreign, nearest, heuristic};
+  return origins.at(static_cast<std::size_t>(origin));
 }
 
 Kernel public_kernel(const ir::KernelSource& source, const engine::Provenance& of, const Trail& trail) {

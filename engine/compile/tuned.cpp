@@ -94,21 +94,8 @@ bool explains(std::string_view note) {
 }  // namespace
 
 std::string_view name(Origin origin) {
-  switch (origin) {
-    case Origin::tuned:
-      return "tuned";
-    case Origin::shared:
-      return "shared";
-    case Origin::family:
-      return "family";
-    case Origin::foreign:
-      return "foreign";
-    case Origin::nearest:
-      return "nearest";
-    case Origin::heuristic:
-      break;
-  }
-  return "heuristic";
+  constexpr std::array<std::string_view, 6> names = {"tuned", "shared", "family", "foreign", "nearest", "heuristic"};
+  return names.at(static_cast<std::size_t>(origin));
 }
 
 std::string default_store() {
