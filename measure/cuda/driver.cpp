@@ -40,8 +40,6 @@ bool among(const int (&codes)[n], int code) {
 
 }  // namespace
 
-bool is_sticky(int code) { return code == launch_timeout || among(illegal, code) || among(lost, code); }
-
 std::optional<int> installed_driver_version() {
   try {
     int (*const driver_version)(int*) = Library(driver_library).find("cuDriverGetVersion");

@@ -108,8 +108,4 @@ class Driver {
 /// Returns Driver::version() of this machine's driver, without starting the driver; nullopt if there is none.
 std::optional<int> installed_driver_version();
 
-/// True if the process cannot use the driver after a call that returned this code. CUDA Driver API, "CUresult", and
-/// measurement.md.
-bool is_sticky(int code);
-
 }  // namespace deplo::measure::cuda
