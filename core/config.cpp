@@ -6,13 +6,13 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <sstream>
 
 #include "core/error.h"
 #include "core/file.h"
 #include "core/text/nearest.h"
+#include "core/text/number.h"
 #include "core/text/text.h"
 
 namespace deplo {
@@ -125,14 +125,6 @@ Config::Node build(std::string_view text, std::string_view file) {
                             e.msg, advice));
   }
   return builder.take();
-}
-
-template <class Number>
-std::optional<Number> parse_number(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 std::string shortened(std::string_view text) {

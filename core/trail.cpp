@@ -1,11 +1,11 @@
 #include "core/trail.h"
 
 #include <algorithm>
-#include <charconv>
 #include <system_error>
 
 #include "core/error.h"
 #include "core/text/match.h"
+#include "core/text/number.h"
 
 namespace deplo {
 namespace {
@@ -28,10 +28,7 @@ std::string print(const Value& value) {
 }
 
 Value parse_value(std::string_view text) {
-  std::int64_t integer = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, integer);
-  if (error == std::errc() && stop == end) return integer;
+  if (const auto integer = parse_number<std::int64_t>(text)) return *integer;
   return std::string(text);
 }
 

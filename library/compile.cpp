@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <map>
 #include <utility>
 
@@ -43,24 +44,12 @@ Tensor::Kind public_kind(ir::Tensor::Kind kind) {
 }
 
 Origin public_origin(engine::Origin origin) {
-  switch (origin) {
-    case engine::Origin::tuned:
-      return Origin::tuned;
-    case engine::Origin::shared:
-      return Origin::shared;
-    case engine::Origin::family:
-      return Origin::family;
-    case engine::Origin::foreign:
-      return Origin::foreign;
-    case engine::Origin::nearest:
-      return Origin::nearest;
-    case engine::Origin::heuristic:
-      break;
-  }
-  return Origin::heuristic;
+  using enum Origin;
+  constexpr std::array<Origin, 6> origins = {tuned, shared, family, foreign, nearest, heuristic};
+  return origins.at(static_cast<std::size_t>(origin));
 }
 
-Kernel public_kernel(const ir::KernelSource& source) {
+Kernel public_kernel(const ir::KernelSource& source, const engine::Provenance& of, const Trail& trail) {
   Kernel kernel;
   kernel.entry = source.entry;
   kernel.source = source.text;
@@ -70,23 +59,18 @@ Kernel public_kernel(const ir::KernelSource& source) {
   kernel.zeroed = source.zeroed;
   for (const ir::KernelSource::TensorMap& map : source.tensor_maps)
     kernel.tensor_maps.push_back({map.buffer, map.shape, map.strides, map.box, map.swizzle});
-  return kernel;
-}
-
-Kernel public_kernel(const engine::Schedule& schedule) {
-  Kernel kernel = public_kernel(schedule.compiled.code.source);
-  kernel.origin = public_origin(schedule.origin);
-  kernel.trail = print(schedule.compiled.trail);
-  kernel.measured_us = schedule.measured_us;
-  kernel.from = schedule.from;
-  kernel.note = schedule.note;
+  kernel.origin = public_origin(of.origin);
+  kernel.trail = print(trail);
+  kernel.measured_us = of.measured_us;
+  kernel.from = of.from;
+  kernel.note = of.note;
   return kernel;
 }
 
 /// The kernel of a kernel file.
 Kernel public_kernel(const engine::OpaqueSchedule& schedule, const measure::KernelCode& code) {
   const measure::Launch& launch = code.launch.value();
-  Kernel kernel = public_kernel(code.source);
+  Kernel kernel = public_kernel(code.source, schedule, schedule.trail);
   kernel.grid = 1;
   for (const std::int64_t blocks : launch.blocks) kernel.grid *= blocks;
   kernel.grid_extents = launch.blocks;
@@ -97,10 +81,6 @@ Kernel public_kernel(const engine::OpaqueSchedule& schedule, const measure::Kern
     kernel.scalars.push_back({position, bytes, local_bytes});
   for (const auto& [buffer, name, is_parameter] : launch.symbols)
     kernel.symbols.push_back({buffer, name, is_parameter});
-  kernel.origin = public_origin(schedule.origin);
-  kernel.trail = print(schedule.trail);
-  kernel.measured_us = schedule.measured_us;
-  kernel.note = schedule.note;
   return kernel;
 }
 
@@ -244,7 +224,8 @@ void Compiler::add_kernels() {
     return cache_ ? cache_->find(loop) : engine::heuristic_schedule(loop, target_);
   });
   if (options_.require_tuned) cache_->require_tuned("CompileOptions::require_tuned");
-  for (const engine::Schedule& schedule : compiled.kernels) program_.kernels.push_back(public_kernel(schedule));
+  for (const engine::Schedule& schedule : compiled.kernels)
+    program_.kernels.push_back(public_kernel(schedule.compiled.code.source, schedule, schedule.compiled.trail));
   // backwards, so that the first of equal kernels gives the name
   for (std::size_t i = compiled.launches.size(); i-- > 0;)
     program_.kernels[compiled.launches[i].kernel].name =

@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <thread>
 
 #include "core/error.h"
+#include "core/text/number.h"
 #include "measure/cuda/cuda.h"
 #include "measure/device.h"
 #include "measure/interpreter.h"
@@ -65,9 +65,9 @@ std::unique_ptr<Device> open_device(std::string_view name) {
   if (backend != "opencl" && backend != "cuda") unknown(name);
   std::size_t index = 0;
   if (backend.size() < name.size()) {
-    const std::string_view digits = name.substr(backend.size() + 1);
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-    if (error != std::errc() || end != digits.data() + digits.size()) unknown(name);
+    const auto number = parse_number<std::size_t>(name.substr(backend.size() + 1));
+    if (!number) unknown(name);
+    index = *number;
   }
   return backend == "cuda" ? open_cuda(index) : open_opencl(index);
 }

@@ -10,16 +10,6 @@
 namespace deplo::search {
 namespace {
 
-template <class Pick>
-Path walk_path(const Space& space, Pick pick) {
-  Path path{space.root(), {}};
-  while (const auto& fork = path.leaf->fork()) {
-    path.options.push_back(fork->options.size());
-    path.leaf = path.leaf->choose(pick(fork->options.size()));
-  }
-  return path;
-}
-
 bool visit_below(Path& path, const std::function<bool(const Path&)>& visit) {
   const PositionPtr here = path.leaf;
   if (!here->fork()) return visit(path);
@@ -38,11 +28,12 @@ double square(double x) { return x * x; }
 }  // namespace
 
 Path random_path(const Space& space, Rng& rng) {
-  return walk_path(space, [&](std::size_t n) { return static_cast<std::size_t>(rng.below(n)); });
-}
-
-Path heuristic_path(const Space& space) {
-  return walk_path(space, [](std::size_t) { return std::size_t{0}; });
+  Path path{space.root(), {}};
+  while (const auto& fork = path.leaf->fork()) {
+    path.options.push_back(fork->options.size());
+    path.leaf = path.leaf->choose(rng.below(path.options.back()));
+  }
+  return path;
 }
 
 Sibling random_sibling(const Space& space, const Path& path, Rng& rng) {

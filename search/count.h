@@ -21,8 +21,6 @@ struct Path {
 
 /// Takes one option of each fork, all equally likely: a candidate c is drawn with probability 1 / weight(c).
 Path random_path(const Space&, Rng&);
-/// Takes options[0] at every fork.
-Path heuristic_path(const Space&);
 /// The product of the path's numbers of options. For a random path, it is an unbiased estimate of the number of
 /// candidates.
 double weight(const Path&);

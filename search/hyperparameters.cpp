@@ -3,24 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <sstream>
 
 #include "core/error.h"
 #include "core/text/nearest.h"
+#include "core/text/number.h"
 #include "core/text/text.h"
 
 namespace deplo::search {
 namespace {
-
-template <class Number>
-std::optional<Number> read(const std::string& text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 std::string legal(const Hyperparameter& parameter) {
   switch (parameter.type) {
@@ -37,8 +29,8 @@ std::string legal(const Hyperparameter& parameter) {
 bool may_be(const Hyperparameter& parameter, const std::string& text) {
   if (parameter.type == Hyperparameter::Type::word) return std::ranges::count(grid(parameter), text) > 0;
   const bool whole = parameter.type == Hyperparameter::Type::integer;
-  if (whole && !read<std::int64_t>(text)) return false;
-  const std::optional<double> value = read<double>(text);
+  if (whole && !parse_number<std::int64_t>(text)) return false;
+  const std::optional<double> value = parse_number<double>(text);
   return value && *value >= parameter.min && *value <= parameter.max;  // a NaN is in no range
 }
 
@@ -83,13 +75,13 @@ const std::string& Settings::word(std::string_view name) const {
 }
 
 double Settings::number(std::string_view name) const {
-  const std::optional<double> value = read<double>(word(name));
+  const std::optional<double> value = parse_number<double>(word(name));
   CHECK(value);
   return *value;
 }
 
 std::int64_t Settings::integer(std::string_view name) const {
-  const std::optional<std::int64_t> value = read<std::int64_t>(word(name));
+  const std::optional<std::int64_t> value = parse_number<std::int64_t>(word(name));
   CHECK(value);
   return *value;
 }

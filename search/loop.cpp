@@ -1,6 +1,7 @@
 #include "search/loop.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <optional>
@@ -125,25 +126,9 @@ class Loop {
 }  // namespace
 
 std::string_view name(Stop stop) {
-  switch (stop) {
-    case Stop::exhausted:
-      return "exhausted";
-    case Stop::ended:
-      return "ended";
-    case Stop::trials:
-      return "trials";
-    case Stop::seconds:
-      return "seconds";
-    case Stop::patience:
-      return "patience";
-    case Stop::goal:
-      return "goal";
-    case Stop::little_gain:
-      return "little_gain";
-    case Stop::cancelled:
-      return "cancelled";
-  }
-  check_failed("a known reason to stop", __FILE__, __LINE__);
+  constexpr std::array<std::string_view, 8> names = {"exhausted", "ended", "trials",      "seconds",
+                                                     "patience",  "goal",  "little_gain", "cancelled"};
+  return names.at(static_cast<std::size_t>(stop));
 }
 
 LoopResult run(const Space& space, Searcher& searcher, const Budget& budget, const Callbacks& callbacks,

@@ -63,6 +63,14 @@ class Searcher {
   virtual bool warm_start(std::span<const SourceTask>) { return false; }
 };
 
+/// Returns the results of next(), called n times or until it returns nullptr.
+template <class Next>
+std::vector<Candidate> ask_each(std::size_t n, const Next& next) {
+  std::vector<Candidate> candidates;
+  for (Candidate one; candidates.size() < n && (one = next());) candidates.push_back(std::move(one));
+  return candidates;
+}
+
 /// The quantity that searchers maximise: 1/time, and 0 for a failure.
 double reward(const Outcome&);
 
@@ -75,6 +83,12 @@ struct SearcherKind {
   bool takes_any = false;  // takes parameters with other names, too, with any values
   bool walks_all = false;  // tries every candidate: a small expected gain does not end its search
 };
+
+/// SearcherKind::make of a searcher of class S.
+template <class S>
+std::unique_ptr<Searcher> construct(const Space& space, const Settings& settings) {
+  return std::make_unique<S>(space, settings);
+}
 
 /// Throws Error `place: expected …, found …` unless the strategy has this parameter and the value is legal.
 void check_hyperparameter(const SearcherKind&, std::string_view name, const std::string& value, std::string_view place);

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 
 #include "apps/cli/help.h"
+#include "core/text/number.h"
 
 namespace deplo::apps {
 namespace {
@@ -14,10 +14,8 @@ namespace {
 template <class Number>
 CLI::Validator in_range(Number min, Number max) {
   const auto check = [min, max](const std::string& text) -> std::string {
-    Number value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    // A NaN is in no range.
-    if (error == std::errc() && end == text.data() + text.size() && value >= min && value <= max) return "";
+    const std::optional<Number> value = parse_number<Number>(text);
+    if (value && *value >= min && *value <= max) return "";  // a NaN is in no range
     const char* const kind = std::is_integral_v<Number> ? "an integer" : "a number";
     return fmt::format("expected {} between {} and {}, found '{}'", kind, min, max, text);
   };

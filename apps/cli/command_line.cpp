@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <sstream>
 #include <string_view>
 
 #include "apps/cli/compile_levels.h"
@@ -11,6 +10,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/outcome.h"
+#include "core/text/split.h"
 #include "engine/compile/tuned.h"
 #include "search/compare/difficulty.h"
 #include "search/searcher.h"
@@ -19,10 +19,8 @@ namespace deplo::apps {
 namespace {
 
 std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
-  return parts;
+  const std::vector<std::string_view> parts = lines_of(text, separator);
+  return {parts.begin(), parts.end()};
 }
 
 std::vector<std::string> strategies() {

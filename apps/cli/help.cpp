@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
 #include <string_view>
 #include <vector>
 
 #include "core/text/nearest.h"
+#include "core/text/split.h"
 #include "core/text/text.h"
 #include "core/text/wrap.h"
 
@@ -92,8 +92,7 @@ class HelpFormatter : public CLI::Formatter {
   std::string examples(const std::string& footer) const {
     if (footer.empty()) return "";
     std::string text = footer.find('\n') == std::string::npos ? "\nExample:\n" : "\nExamples:\n";
-    std::istringstream lines(footer);
-    for (std::string line; std::getline(lines, line);) text += "  " + wrap_command(line, width_, 4, 2) + "\n";
+    for (const std::string_view line : lines_of(footer)) text += "  " + wrap_command(line, width_, 4, 2) + "\n";
     return text;
   }
 

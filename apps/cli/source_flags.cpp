@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 #include <iterator>
 #include <utility>
 
 #include "apps/cli/flags.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/text/characters.h"
+#include "core/text/number.h"
 #include "engine/source/experiment.h"
 #include "ir/torch/expression/expression.h"
 
@@ -20,12 +20,9 @@ namespace {
 // Parses a symbol and its size: "M=33" becomes {"M", 33}.
 std::pair<std::string, std::int64_t> parse_symbol(const std::string& text) {
   const std::size_t equals = text.find('=');
-  std::int64_t value = 0;
   if (equals != std::string::npos && equals > 0) {
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data() + equals + 1, end, value);
-    if (error == std::errc() && stop == end && value >= 1 && value <= engine::max_extent)
-      return {text.substr(0, equals), value};
+    const auto value = parse_number<std::int64_t>(text.substr(equals + 1));
+    if (value && *value >= 1 && *value <= engine::max_extent) return {text.substr(0, equals), *value};
   }
   throw Error(
       fmt::format("--symbol: expected NAME=SIZE with a size between 1 and {}, found '{}'", engine::max_extent, text));
@@ -37,12 +34,6 @@ void require_source(const SourceFlags& flags, std::string_view kernel) {
         "expected one of -c CODE, --file FILE, --pt2 FILE, --model NAME{}, --tile FILE, --space FILE, found none; see "
         "--help",
         kernel));
-}
-
-// Returns true for an ASCII identifier of Python.
-bool is_identifier(std::string_view text) {
-  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-  return !text.empty() && std::ranges::all_of(text, is_word) && std::isdigit(static_cast<unsigned char>(text[0])) == 0;
 }
 
 // Returns the text with a new value of one constant. `setting`: the constant and its value, such as "batch_size=4".

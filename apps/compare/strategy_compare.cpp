@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/interrupt.h"
+#include "core/text/split.h"
 #include "core/text/text.h"
 #include "engine/learn/labelled.h"
 #include "engine/learn/prior.h"
@@ -22,16 +23,6 @@ namespace deplo::apps {
 namespace compare = search::compare;
 
 namespace {
-
-std::vector<std::string> split(const std::string& text, char at) {
-  std::vector<std::string> parts;
-  for (std::size_t start = 0;;) {
-    const std::size_t end = text.find(at, start);
-    parts.push_back(text.substr(start, end - start));
-    if (end == std::string::npos) return parts;
-    start = end + 1;
-  }
-}
 
 std::pair<std::string, std::string> assignment(const std::string& text, std::string_view place) {
   const std::size_t equals = text.find('=');
@@ -48,11 +39,11 @@ compare::Entrant parse_entrant(const std::string& text) {
     search::find_searcher(text);
     return {text, text, {}};
   }
-  const std::vector<std::string> parts = split(text, ':');
+  const std::vector<std::string_view> parts = split_at(text, ':');
   const search::SearcherKind& kind = search::find_searcher(parts[0]);
   compare::Entrant entrant{text, std::string(kind.name), {}};
   for (std::size_t i = 1; i < parts.size(); ++i) {
-    const auto [name, value] = assignment(parts[i], "--search " + text);
+    const auto [name, value] = assignment(std::string(parts[i]), "--search " + text);
     search::check_hyperparameter(kind, name, value, "--search " + text);
     entrant.options.parameters[name] = value;
   }

@@ -150,7 +150,7 @@ std::string regret_table(const Comparison& comparison, const Ordered& ordered, s
       "regret: best tried / best known, geometric mean over spaces{}; chosen: time of the configuration that wins "
       "a final after {} trials / best tried; trial 1 is the default configuration on {} of {}\n",
       intervals ? " [95 % over seeds]" : "", compare::regret_trials.back(), known,
-      counted(static_cast<std::int64_t>(ordered.spaces.size()), "space"));
+      counted(ordered.spaces.size(), "space"));
   return text + wrap(legend, width);
 }
 
@@ -250,9 +250,8 @@ std::string print_comparison(const Comparison& comparison, bool verbose, std::si
   const std::string legend = fmt::format(
       "{}, {} repeats, seed {}, levels {}{}{}; 0 is random search, 1 the best at once\nshort: the score at the short "
       "budget (cutoff {}); p, A12: against {}; to 10%, to 5%: median evaluations\n",
-      counted(static_cast<std::int64_t>(first.spaces.size()), "space"), contest.repeats, contest.seed,
-      compare::name(first.order), mode(contest), objectives(first.spaces), contest.short_cutoff,
-      contest.entrants.front().label);
+      counted(first.spaces.size(), "space"), contest.repeats, contest.seed, compare::name(first.order), mode(contest),
+      objectives(first.spaces), contest.short_cutoff, contest.entrants.front().label);
   std::string text = standings_table(comparison, first, width) + "\n" + wrap(legend, width);
   if (contest.regret) text += regret_table(comparison, first, width);
   if (comparison.orders.size() > 1) text += order_table(comparison, width);

@@ -46,7 +46,7 @@ std::string import_space(const search::Records& records, const std::string& stor
   const auto valid = std::ranges::count_if(records.records, is_valid);
   const std::size_t count = engine::import_records(records, store);
   return fmt::format(
-      "{}: {}, {} valid, {}{}{}\n", records.name, counted(static_cast<std::int64_t>(count), "configuration"), valid,
+      "{}: {}, {} valid, {}{}{}\n", records.name, counted(count, "configuration"), valid,
       counted(std::ssize(records.knobs), "knob"),
       records.objective == search::Objective{} ? "" : fmt::format("; objective {}", search::label(records.objective)),
       records.repeated == 0 ? ""
@@ -56,8 +56,7 @@ std::string import_space(const search::Records& records, const std::string& stor
 std::string import_baselines_of(const std::string& file, const std::string& store) {
   const ImportedBaselines found = import_baselines(file, store);
   return fmt::format(
-      "{}: {} of {}{}{}\n", file, counted(static_cast<std::int64_t>(found.times), "time"),
-      counted(static_cast<std::int64_t>(found.kernels), "kernel"),
+      "{}: {} of {}{}{}\n", file, counted(found.times, "time"), counted(found.kernels, "kernel"),
       found.ours == 0 ? "" : fmt::format("; skipped {} of deplo's own", found.ours),
       found.several == 0 ? "" : fmt::format("; skipped {} whose expression becomes several kernels", found.several));
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/text/split.h"
+
 namespace deplo::apps {
 namespace {
 
@@ -12,16 +14,6 @@ struct Line {
   char mark;  // ' ', '-' or '+'
   std::string_view text;
 };
-
-std::vector<std::string_view> split(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
 
 // Aligns lines by their longest common subsequence. Programs have some hundred lines, so the quadratic table is small.
 std::vector<Line> align(const std::vector<std::string_view>& a, const std::vector<std::string_view>& b) {
@@ -47,7 +39,7 @@ std::vector<Line> align(const std::vector<std::string_view>& a, const std::vecto
 
 std::string unified_diff(std::string_view before, std::string_view after) {
   constexpr std::size_t context = 3;
-  const auto a = split(before), b = split(after);
+  const auto a = lines_of(before), b = lines_of(after);
   const std::vector<Line> lines = align(a, b);
   std::vector<bool> shown(lines.size());
   for (std::size_t i = 0; i < lines.size(); ++i)

@@ -145,7 +145,7 @@ void enumerate(Explorer& explorer, const SpaceOptions& options, Progress& progre
       throw Error(fmt::format("--enumerate: expected at most {} candidates, found more (--limit N allows more)",
                               options.limit));
     explorer.add(path, true);
-    progress.status(report.kernel, counted(static_cast<std::int64_t>(found), "candidate"));
+    progress.status(report.kernel, counted(found, "candidate"));
     return true;
   });
   report.interrupted = !all;

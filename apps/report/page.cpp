@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "core/text/split.h"
+
 namespace deplo::apps::report {
 namespace {
 
@@ -83,11 +85,8 @@ void Page::plots(std::string_view subject, std::vector<Figure> figures) {
 
 void Page::listing(std::string_view title, std::string_view text) {
   std::string lines;
-  while (!text.empty()) {  // line by line, because escape() replaces line ends by blanks
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines += escape(text.substr(0, end)) + "\n";
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  for (const std::string_view line : lines_of(text))  // because escape() replaces line ends by blanks
+    lines += escape(line) + "\n";
   body_ += fmt::format("<details><summary>{}</summary><pre tabindex=\"0\">{}</pre></details>\n", escape(title), lines);
 }
 

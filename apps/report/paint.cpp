@@ -34,40 +34,29 @@ struct GError {
 };
 using WriteFunction = int (*)(void* closure, const unsigned char* data, unsigned length);
 struct Table {
-  void* (*new_from_data)(const std::uint8_t* data, std::size_t length, GError** error);
-  int (*render_document)(void* handle, void* cairo, const Rectangle* viewport, GError** error);
-  void* (*surface_create)(int format, int width, int height);
-  void* (*pdf_surface_create_for_stream)(WriteFunction, void* closure, double width, double height);
-  void (*pdf_surface_set_metadata)(void* surface, int which, const char* text);
-  void (*surface_finish)(void* surface);
-  int (*surface_status)(void* surface);
-  void (*surface_destroy)(void* surface);
-  int (*write_to_png_stream)(void* surface, WriteFunction, void* closure);
-  void* (*create)(void* surface);
-  void (*destroy)(void* cairo);
-  int (*status)(void* cairo);
-  void (*unref)(void* object);
+  Library rsvg{rsvg_name}, cairo{cairo_name}, gobject{gobject_name};
+  void* (*new_from_data)(const std::uint8_t* data, std::size_t length,
+                         GError** error) = rsvg.find("rsvg_handle_new_from_data");
+  int (*render_document)(void* handle, void* cairo, const Rectangle* viewport,
+                         GError** error) = rsvg.find("rsvg_handle_render_document");
+  void* (*surface_create)(int format, int width, int height) = cairo.find("cairo_image_surface_create");
+  void* (*pdf_surface_create_for_stream)(WriteFunction, void* closure, double width,
+                                         double height) = cairo.find("cairo_pdf_surface_create_for_stream");
+  void (*pdf_surface_set_metadata)(void* surface, int which,
+                                   const char* text) = cairo.find("cairo_pdf_surface_set_metadata");
+  void (*surface_finish)(void* surface) = cairo.find("cairo_surface_finish");
+  int (*surface_status)(void* surface) = cairo.find("cairo_surface_status");
+  void (*surface_destroy)(void* surface) = cairo.find("cairo_surface_destroy");
+  int (*write_to_png_stream)(void* surface, WriteFunction,
+                             void* closure) = cairo.find("cairo_surface_write_to_png_stream");
+  void* (*create)(void* surface) = cairo.find("cairo_create");
+  void (*destroy)(void* cairo) = cairo.find("cairo_destroy");
+  int (*status)(void* cairo) = cairo.find("cairo_status");
+  void (*unref)(void* object) = gobject.find("g_object_unref");
 };
 
 const Table& open() {
-  static const Table table = [] {
-    const Library rsvg(rsvg_name), cairo(cairo_name), gobject(gobject_name);
-    Table found{};
-    rsvg.find("rsvg_handle_new_from_data", found.new_from_data);
-    rsvg.find("rsvg_handle_render_document", found.render_document);
-    cairo.find("cairo_image_surface_create", found.surface_create);
-    cairo.find("cairo_pdf_surface_create_for_stream", found.pdf_surface_create_for_stream);
-    cairo.find("cairo_pdf_surface_set_metadata", found.pdf_surface_set_metadata);
-    cairo.find("cairo_surface_finish", found.surface_finish);
-    cairo.find("cairo_surface_status", found.surface_status);
-    cairo.find("cairo_surface_destroy", found.surface_destroy);
-    cairo.find("cairo_surface_write_to_png_stream", found.write_to_png_stream);
-    cairo.find("cairo_create", found.create);
-    cairo.find("cairo_destroy", found.destroy);
-    cairo.find("cairo_status", found.status);
-    gobject.find("g_object_unref", found.unref);
-    return found;
-  }();
+  static const Table table;
   return table;
 }
 

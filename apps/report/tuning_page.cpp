@@ -165,7 +165,7 @@ void add_front(Page& page, const TunedKernel& kernel, const std::string& store) 
   page.text(
       fmt::format("{}Pareto front of the objectives: {} of {}. No other schedule is better in one objective and at "
                   "least as good in all others.",
-                  store, front.trials.size(), counted(static_cast<std::int64_t>(front.valid), "valid schedule")));
+                  store, front.trials.size(), counted(front.valid, "valid schedule")));
   page.table(table);
 }
 

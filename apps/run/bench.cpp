@@ -189,11 +189,9 @@ class Bencher {
     std::string trail = options_.ab.empty() ? "" : options_.ab[0];
     if (options_.ab.empty()) {
       const engine::OpaqueSchedule found = cache_.find(*kernel.opaque);
-      schedule.origin = found.origin;
-      schedule.measured_us = found.measured_us;
-      schedule.note = found.origin == engine::Origin::heuristic && found.note.empty()
-                          ? kernel.opaque->replaced_defaults("", "--space")
-                          : found.note;
+      static_cast<engine::Provenance&>(schedule) = found;
+      if (found.origin == engine::Origin::heuristic && found.note.empty())
+        schedule.note = kernel.opaque->replaced_defaults("", "--space");
       trail = print(found.trail);
     }
     schedule.compiled = by_trail(kernel, loop, trail);
@@ -220,14 +218,11 @@ class Bencher {
   }
 
   BenchKernel bench(const engine::KernelCase& kernel) {
-    BenchKernel row;
     const engine::Schedule schedule = choose(kernel);
+    BenchKernel row;
+    static_cast<engine::Provenance&>(row) = schedule;
     const engine::Compiled& compiled = schedule.compiled;
     row.allow_tf32 = kernel.loop.allow_tf32;
-    row.origin = schedule.origin;
-    row.measured_us = schedule.measured_us;
-    row.from = schedule.from;
-    row.note = schedule.note;
     row.trail = print(compiled.trail);
     files_ = files_of(kernel, schedule);
     tile_ = tile_of(kernel, schedule);

@@ -47,12 +47,9 @@ struct BenchBaseline {
   std::string date = {};
 };
 
-struct BenchKernel {
+struct BenchKernel : engine::Provenance {
   std::string name;
   std::size_t first = 0;  // index of the first equal kernel, whose times it shares; its own if there is none
-  engine::Origin origin = engine::Origin::heuristic;  // this and the next three: as in engine::Schedule
-  double measured_us = 0;
-  std::string from, note;
   std::string trail;
   BenchTime ours;
   double model_us = 0;  // the analytic model's time under the device's measured ceilings; 0: none

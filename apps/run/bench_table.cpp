@@ -174,7 +174,7 @@ std::string print_table(const BenchReport& report, std::size_t width) {
   if (report.kernels.size() < report.asked)
     text += fmt::format("\ninterrupted: {} of {} kernels were timed\n", report.kernels.size(), report.asked);
   const Total sum = total(report);
-  const std::string launches = counted(static_cast<std::int64_t>(report.kernels.size()), "launch");
+  const std::string launches = counted(report.kernels.size(), "launch");
   if (sum.failed == 0)
     text += fmt::format("\nend to end, as the sum of {}: ours {} µs", launches, significant(sum.ours));
   else
@@ -187,8 +187,8 @@ std::string print_table(const BenchReport& report, std::size_t width) {
     text += fmt::format("; with the other schedules {} µs, {:.3f} of ours", significant(sum.untuned),
                         sum.untuned / sum.ours);
   for (const Mean& mean : means(report))
-    text += fmt::format("\ngeometric mean of baseline/ours over {}: {:.3f}  {}",
-                        counted(static_cast<std::int64_t>(mean.kernels), "kernel"), mean.ratio(), mean.title);
+    text += fmt::format("\ngeometric mean of baseline/ours over {}: {:.3f}  {}", counted(mean.kernels, "kernel"),
+                        mean.ratio(), mean.title);
   text += fmt::format("\n{} ({}); operands cold, medians of alternating rounds\n", report.device, report.target);
   text += report.tuned.empty() ? "no tuned store (`deplo tune` writes one): all schedules are the heuristic's\n"
                                : fmt::format("schedules from {}\n", report.tuned);

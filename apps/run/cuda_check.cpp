@@ -136,8 +136,7 @@ class CudaReference {
     }
     if (wrong == 0) return "";
     return fmt::format("wrong: expected {:.6g} at element {} of '{}', found {:.6g} ({} of {} are wrong)",
-                       expected[worst], worst, array.name, found[worst], wrong,
-                       counted(static_cast<std::int64_t>(expected.size()), "element"));
+                       expected[worst], worst, array.name, found[worst], wrong, counted(expected.size(), "element"));
   }
 
   const std::vector<ir::Buffer>& arrays_;

@@ -56,9 +56,10 @@ class FileRunner {
  private:
   /// Returns the decisions: those of --configuration, or else of the store, or else the defaults.
   engine::OpaqueSchedule choose() {
-    if (!options_.configuration.empty())
-      return {engine::Origin::heuristic, file_.candidate(options_.configuration, "--configuration")->trail(), 0,
-              file_.replaced_defaults(options_.configuration, "--configuration")};
+    if (!options_.configuration.empty()) {
+      Trail trail = file_.candidate(options_.configuration, "--configuration")->trail();
+      return {{.note = file_.replaced_defaults(options_.configuration, "--configuration")}, std::move(trail)};
+    }
     engine::TunedCache cache(options_.tuned, device_.info(), target_, false, options_.tolerance);
     report_.store = cache.file();
     engine::OpaqueSchedule schedule = cache.find(file_);
@@ -80,10 +81,8 @@ class FileRunner {
 
   void add_row(const engine::OpaqueSchedule& schedule, const measure::KernelCode& code, double microseconds) {
     KernelLaunch& row = report_.kernels.emplace_back();
+    static_cast<engine::Provenance&>(row) = schedule;
     row.name = kernel_.name();
-    row.origin = schedule.origin;
-    row.measured_us = schedule.measured_us;
-    row.note = schedule.note;
     row.trail = print(schedule.trail);
     row.microseconds = microseconds;
     row.launch = describe(*code.launch);

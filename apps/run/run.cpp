@@ -165,10 +165,9 @@ void Runner::build_all() {
     }
     const ir::Work work = ir::work(loop);
     KernelLaunch& row = report_.kernels.emplace_back();
+    static_cast<engine::Provenance&>(row) = schedule;
     row.name = loop.name;
     row.first = first_[number];
-    row.origin = schedule.origin;
-    row.measured_us = schedule.measured_us;
     row.proof = schedule.proof;
     if (options_.fingerprint && row.first == i) {
       const ir::Program ranged = measure::with_index_ranges(schedule.loop);
@@ -176,8 +175,6 @@ void Runner::build_all() {
       row.fingerprint = print(measure::fingerprint_of(ranged, kernel, options_.seed));
       row.row_fingerprint = print(measure::row_fingerprint_of(ranged, kernel, options_.seed));
     }
-    row.from = schedule.from;
-    row.note = schedule.note;
     row.trail = print(schedule.compiled.trail);
     row.flops = work.flops;
     row.bytes = work.bytes;

@@ -32,12 +32,9 @@ struct RunOptions : DeviceOptions {
   std::string configuration = {};  // of a kernel file: NAME=VALUE,…; "": as tuned, else the defaults
 };
 
-struct KernelLaunch {
+struct KernelLaunch : engine::Provenance {
   std::string name;
   std::size_t first = 0;  // index of the first equal kernel in the list; its own if there is none
-  engine::Origin origin = engine::Origin::heuristic;  // this and the next three: as in engine::Schedule
-  double measured_us = 0;
-  std::string from, note;
   std::string trail;
   double microseconds = 0;  // of one launch; 0: not measured
   double flops = 0, bytes = 0;

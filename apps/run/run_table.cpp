@@ -57,8 +57,7 @@ std::string schedules_text(const RunReport& report) {
     if (!k.note.empty()) notes += fmt::format("{} {}: {}\n", i, k.name, k.note);
   }
   if (report.store.empty()) return "no tuned store (`deplo tune` writes one): all schedules are the heuristic's\n";
-  std::string text =
-      fmt::format("schedules of {} from {}:", counted(static_cast<std::int64_t>(distinct), "kernel"), report.store);
+  std::string text = fmt::format("schedules of {} from {}:", counted(distinct, "kernel"), report.store);
   for (std::string_view comma; const auto& [origin, count] : counts) {
     text += fmt::format("{} {} {}", comma, count, name(origin));
     comma = ",";
@@ -215,10 +214,9 @@ std::string print_table(const RunReport& report, std::size_t width) {
   if (report.blocks) text += blocks_text(*report.blocks);
   if (!report.blocks || !report.outputs.empty()) text += output_table(report, width);
   if (report.whole)
-    text +=
-        fmt::format("\nthe whole graph: {} µs, its inputs cold; {} µs warm; {} of {} passes\n",
-                    significant(report.whole->median_us), significant(report.whole->warm_us),
-                    counted(static_cast<std::int64_t>(report.whole->samples.size()), "sample"), report.whole->batch);
+    text += fmt::format("\nthe whole graph: {} µs, its inputs cold; {} µs warm; {} of {} passes\n",
+                        significant(report.whole->median_us), significant(report.whole->warm_us),
+                        counted(report.whole->samples.size(), "sample"), report.whole->batch);
   if (report.beside) text += beside_text(*report.beside);
   std::string notes =
       fmt::format("\n{} ({}), seed {}; buffers {} MB, without sharing {} MB\n", report.device, report.target,

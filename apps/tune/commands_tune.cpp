@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <sstream>
 
 #include "apps/cli/commands.h"
 #include "apps/cli/flags.h"
@@ -13,6 +12,7 @@
 #include "core/error.h"
 #include "core/interrupt.h"
 #include "core/text/json.h"
+#include "core/text/split.h"
 #include "core/text/text.h"
 #include "core/trail.h"
 #include "engine/compile/tuned.h"
@@ -61,10 +61,8 @@ void override(Field& field, const std::optional<T>& flag, const char* name, std:
 
 /// Sets the objectives of all kernels and graphs. `flag`: their names, such as "time,code_size".
 void set_objectives(const std::string& flag, engine::Experiment& experiment) {
-  std::istringstream words(flag);
-  std::vector<std::string> names;
-  for (std::string name; std::getline(words, name, ',');) names.push_back(name);
-  const measure::Objectives objectives = measure::objectives_of(names, "--objectives");
+  const std::vector<std::string_view> names = lines_of(flag, ',');
+  const measure::Objectives objectives = measure::objectives_of({names.begin(), names.end()}, "--objectives");
   if (!experiment.families.empty() && !objectives.empty())
     throw Error("--objectives cannot be combined with shapes, whose schedules are chosen by time");
   for (engine::KernelCase& kernel : experiment.kernels) kernel.objectives = objectives;

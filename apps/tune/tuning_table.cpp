@@ -129,7 +129,7 @@ std::string title(const engine::Summary& summary) {
 
 /// Returns one line that says which kernels a graph becomes.
 std::string describe(const engine::GraphRow& graph) {
-  const std::string sets = fmt::format("of {} that were timed", counted(static_cast<std::int64_t>(graph.sets), "set"));
+  const std::string sets = fmt::format("of {} that were timed", counted(graph.sets, "set"));
   if (graph.changes == 0)
     return fmt::format("{}: the heuristic's kernels are the fastest {} ({} µs)\n", graph.name, sets,
                        significant(graph.best_us));
@@ -169,15 +169,13 @@ std::string family_text(const engine::FamilyRow& family, std::size_t width) {
   const std::vector<double> own = family.losses(false), held_out = family.losses(true);
   const auto tuned = std::ranges::count_if(family.schedules, [](const std::string& trail) { return !trail.empty(); });
   text += fmt::format("{} of {} kept for {} and {} between; loss: {} (allowed: {} at most {})\n", tuned,
-                      counted(static_cast<std::int64_t>(family.candidates) - 1, "tuned schedule"),
-                      counted(static_cast<std::int64_t>(own.size()), "shape"), family.between, losses_text(own),
-                      family.goal, percent(family.max_loss));
+                      counted(family.candidates - 1, "tuned schedule"), counted(own.size(), "shape"), family.between,
+                      losses_text(own), family.goal, percent(family.max_loss));
   text = wrap(text, width) + family_shapes(family, false, width);
   if (!held_out.empty())
-    text +=
-        "\n" + family_shapes(family, true, width) +
-        fmt::format("loss of {} that {} held out: {}\n", counted(static_cast<std::int64_t>(held_out.size()), "shape"),
-                    held_out.size() == 1 ? "was" : "were", losses_text(held_out));
+    text += "\n" + family_shapes(family, true, width) +
+            fmt::format("loss of {} that {} held out: {}\n", counted(held_out.size(), "shape"),
+                        held_out.size() == 1 ? "was" : "were", losses_text(held_out));
   text += "\n" + wrap("rule: " + family.rule, width, 4, 4) + "\n";
   for (std::size_t i = 0; i < family.schedules.size(); ++i)
     text += wrap(fmt::format("{}: {}", engine::schedule_letter(i),
@@ -236,8 +234,8 @@ std::string notes(const engine::Summary& summary) {
   text += proofs(summary);
   if (!unfinished.empty())
     text += fmt::format("not finished, {} of {}; the same command continues with {} first: {}\n", unfinished.size(),
-                        counted(static_cast<std::int64_t>(summary.rows.size()), "kernel"),
-                        unfinished.size() == 1 ? "it" : "these", join(unfinished, ", "));
+                        counted(summary.rows.size(), "kernel"), unfinished.size() == 1 ? "it" : "these",
+                        join(unfinished, ", "));
   if (summary.interrupted) text += "interrupted: the same command continues from " + summary.store + "\n";
   return text;
 }

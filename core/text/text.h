@@ -1,5 +1,6 @@
 // Text for people to read on a terminal.
 #pragma once
+#include <concepts>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -23,6 +24,10 @@ std::string printable(std::string_view text);
 std::string printable_lines(std::string_view text);
 /// The count with its noun: "1 kernel", "2 kernels".
 std::string counted(std::int64_t count, std::string_view one);
+template <std::unsigned_integral Count>
+std::string counted(Count count, std::string_view one) {
+  return counted(static_cast<std::int64_t>(count), one);
+}
 /// Joins the texts, for example to "a, b, c" with the separator ", ".
 std::string join(std::span<const std::string> texts, std::string_view separator);
 std::string join(std::span<const std::int64_t> numbers, std::string_view separator);

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 #include "core/config.h"
 #include "core/error.h"
 #include "core/hash.h"
+#include "core/text/characters.h"
 #include "core/text/json.h"
 #include "core/text/text.h"
 #include "core/trail.h"
@@ -35,7 +35,7 @@ struct NumberedText {
 /// "0..64" the number is 0.
 std::size_t number_length(std::string_view text) {
   const auto digits = [&](std::size_t at) {
-    while (at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])) != 0) ++at;
+    while (at < text.size() && is_digit(text[at])) ++at;
     return at;
   };
   std::size_t end = digits(0);
@@ -51,15 +51,14 @@ NumberedText split_numbers(std::string_view text) {
   NumberedText split;
   bool in_name = false;
   while (!text.empty()) {
-    const auto c = static_cast<unsigned char>(text[0]);
-    if (!in_name && std::isdigit(c) != 0) {
+    if (!in_name && is_digit(text[0])) {
       const std::size_t length = number_length(text);
       split.numbers.emplace_back(text.substr(0, length));
       split.pieces.emplace_back();
       text.remove_prefix(length);
       continue;
     }
-    in_name = std::isalnum(c) != 0 || c == '_';
+    in_name = is_word_char(text[0]);
     split.pieces.back() += text[0];
     text.remove_prefix(1);
   }

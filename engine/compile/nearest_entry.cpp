@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <sstream>
 #include <tuple>
 #include <utility>
 
 #include "core/error.h"
+#include "core/text/split.h"
 #include "core/text/text.h"
 #include "engine/compile/shape_distance.h"
 #include "ir/canonical/canonical.h"
@@ -54,17 +54,16 @@ std::string device_text(const measure::DeviceInfo& device) {
 
 /// Returns the number of lines of the two texts that have no equal line in the other text. Digits are ignored.
 std::size_t different_lines(const std::string& a, const std::string& b) {
-  const auto lines_of = [](std::string text) {
+  const auto sorted_lines = [](std::string text) {
     std::ranges::replace_if(
         text, [](char c) { return c >= '0' && c <= '9'; }, '0');
-    std::vector<std::string> lines;
-    std::istringstream stream(text);
-    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    const std::vector<std::string_view> views = lines_of(text);
+    std::vector<std::string> lines(views.begin(), views.end());
     std::ranges::sort(lines);
     return lines;
   };
   std::vector<std::string> different;
-  std::ranges::set_symmetric_difference(lines_of(a), lines_of(b), std::back_inserter(different));
+  std::ranges::set_symmetric_difference(sorted_lines(a), sorted_lines(b), std::back_inserter(different));
   return different.size();
 }
 

@@ -94,21 +94,8 @@ bool explains(std::string_view note) {
 }  // namespace
 
 std::string_view name(Origin origin) {
-  switch (origin) {
-    case Origin::tuned:
-      return "tuned";
-    case Origin::shared:
-      return "shared";
-    case Origin::family:
-      return "family";
-    case Origin::foreign:
-      return "foreign";
-    case Origin::nearest:
-      return "nearest";
-    case Origin::heuristic:
-      break;
-  }
-  return "heuristic";
+  constexpr std::array<std::string_view, 6> names = {"tuned", "shared", "family", "foreign", "nearest", "heuristic"};
+  return names.at(static_cast<std::size_t>(origin));
 }
 
 std::string default_store() {
@@ -421,9 +408,7 @@ std::string TunedCache::why_unknown(const OpaqueKernel& kernel) {
 
 OpaqueSchedule TunedCache::look_up(const OpaqueKernel& kernel) {
   const search::PositionPtr heuristic = search::heuristic(kernel.space());
-  const auto untuned = [&](std::string note) {
-    return OpaqueSchedule{Origin::heuristic, heuristic->trail(), 0, std::move(note)};
-  };
+  const auto untuned = [&](std::string note) { return OpaqueSchedule{{.note = std::move(note)}, heuristic->trail()}; };
   if (!store_) return untuned("");
   const std::optional<std::int64_t> id = store_->find_kernel(kernel.identity());
   if (!id) return untuned(why_unknown(kernel));
@@ -449,7 +434,7 @@ OpaqueSchedule TunedCache::look_up(const OpaqueKernel& kernel) {
                                  kernel.signature().name, file_, trials.size() == 1 ? "not " : ""));
   }
   if (digest(kernel.code(*candidate).source.text) == best->digest)
-    return {Origin::tuned, candidate->trail(), best->timing.median_us, ""};
+    return {{Origin::tuned, best->timing.median_us, "", ""}, candidate->trail()};
   return untuned(stale(best->id, kernel.signature().name, true));
 }
 

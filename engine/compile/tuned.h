@@ -29,25 +29,26 @@ enum class Origin : std::uint8_t {
 };
 std::string_view name(Origin);
 
-struct Schedule {
+/// Where a schedule comes from.
+struct Provenance {
   Origin origin = Origin::heuristic;
+  double measured_us = 0;  // time in the tuning run; 0: never measured
+  std::string from = {};   // name of the measured kernel if it is another one, or name of the family and its schedule
+  std::string note = {};   // why there is no better origin, and what to do about it; "": nothing to say
+};
+
+struct Schedule : Provenance {
   ir::Program loop;                    // the lowered program: the kernel itself, or the equal one that was measured
   std::vector<std::size_t> arguments;  // [i]: index in the kernel of the i-th buffer of `loop`
   Compiled compiled;
-  double measured_us = 0;  // time in the tuning run; 0: never measured
-  std::string proof;       // print(ir::ProofVerdict) of the tuning run; "": no proof was tried
-  std::string from;        // name of the measured kernel if it is another one, or name of the family and its schedule
-  std::string created;     // UTC time when it was measured, or kept for its family; "": never
-  std::string device;      // the device that measured it, if it is another device
-  std::string note;        // why there is no better origin, and what to do about it; "": nothing to say
+  std::string proof;    // print(ir::ProofVerdict) of the tuning run; "": no proof was tried
+  std::string created;  // UTC time when it was measured, or kept for its family; "": never
+  std::string device;   // the device that measured it, if it is another device
 };
 
-/// The schedule of a kernel that Loop IR cannot express.
-struct OpaqueSchedule {
-  Origin origin = Origin::heuristic;  // either heuristic or tuned
+/// The schedule of a kernel that Loop IR cannot express. Its origin is heuristic or tuned.
+struct OpaqueSchedule : Provenance {
   Trail trail;
-  double measured_us = 0;  // time in the tuning run; 0: never measured
-  std::string note;        // as in Schedule
 };
 
 /// The decisions with which a graph, or another source with alternatives, is lowered.

@@ -4,10 +4,10 @@
 #include <cctype>
 #include <set>
 
+#include "core/text/characters.h"
+
 namespace deplo::engine::foreign {
 namespace {
-
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 /// Returns the text with each comment replaced by a blank.
 std::string without_comments(std::string_view source) {
@@ -31,7 +31,7 @@ std::vector<std::string> words_in(std::string_view text) {
   std::vector<std::string> words;
   for (std::size_t at = 0; at < text.size();) {
     std::size_t end = at;
-    while (end < text.size() && is_word(text[end])) ++end;
+    while (end < text.size() && is_word_char(text[end])) ++end;
     if (end > at)
       words.emplace_back(text.substr(at, end - at));
     else if (std::isspace(static_cast<unsigned char>(text[at])) == 0)
@@ -99,7 +99,7 @@ std::optional<DeclaredParameter> parameter_of(std::string_view text, const std::
     if (word == "*" || word == "[") parameter.is_pointer = true;
     if (word == "[") break;
     if (word == "&" || word == "<" || word == ":" || word == ".") is_whole = false;
-    if (is_word(word.front()) && !is_qualifier(word)) types.push_back(word);
+    if (is_word_char(word.front()) && !is_qualifier(word)) types.push_back(word);
   }
   if (types.empty() || (types.size() == 1 && !parameter.is_pointer)) return std::nullopt;
   const auto is_part = [](const std::string& word) {
@@ -125,7 +125,7 @@ std::optional<std::vector<DeclaredParameter>> declared_parameters(std::string_vi
   std::string list;
   for (std::size_t at = text.find(entry); !entry.empty() && at != std::string::npos; at = text.find(entry, at + 1)) {
     const std::size_t open = text.find_first_not_of(" \t\r\n", at + entry.size());
-    if (open == std::string::npos || text[open] != '(' || (at > 0 && is_word(text[at - 1]))) continue;
+    if (open == std::string::npos || text[open] != '(' || (at > 0 && is_word_char(text[at - 1]))) continue;
     // characters to search before the name: attributes, and macros above the kernel
     constexpr std::size_t max_head = 4096;
     const std::size_t first = at > max_head ? at - max_head : 0;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/text/characters.h"
 #include "core/text/text.h"
 #include "engine/foreign/expression_node.h"
 
@@ -341,7 +342,6 @@ class Parser {
     at_ += sign.size();
     return true;
   }
-  static bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
   /// Consumes an operator that C has and Python lacks.
   bool take_c(std::string_view sign, std::string_view not_before = "") {
     const bool taken = take(sign, not_before);
@@ -355,7 +355,7 @@ class Parser {
   bool take_word(std::string_view word) {
     skip_blanks();
     const std::string_view rest = text_.substr(at_);
-    if (!rest.starts_with(word) || (rest.size() > word.size() && is_name(rest[word.size()]))) return false;
+    if (!rest.starts_with(word) || (rest.size() > word.size() && is_word_char(rest[word.size()]))) return false;
     at_ += word.size();
     return true;
   }
@@ -492,7 +492,7 @@ class Parser {
     for (std::size_t i = at_; i < text_.size() && open >= 0; ++i) {
       if (text_[i] == '[' || text_[i] == '(') ++open;
       if (text_[i] == ']' || text_[i] == ')') --open;
-      const bool word = text_.substr(i).starts_with("for ") && i > at_ && !is_name(text_[i - 1]);
+      const bool word = text_.substr(i).starts_with("for ") && i > at_ && !is_word_char(text_[i - 1]);
       if (open == 0 && word) return i;
     }
     return 0;
@@ -530,10 +530,9 @@ class Parser {
     at_ = loop + 4;
     skip_blanks();
     const std::size_t begin = at_;
-    while (at_ < text_.size() && is_name(text_[at_])) ++at_;
+    while (at_ < text_.size() && is_word_char(text_[at_])) ++at_;
     const std::string variable(text_.substr(begin, at_ - begin));
-    const bool named = !variable.empty() && std::isdigit(static_cast<unsigned char>(variable[0])) == 0;
-    if (!named || !take_word("in")) expected("NAME in LIST");
+    if (!is_identifier(variable) || !take_word("in")) expected("NAME in LIST");
     const NodePtr list = disjunction();
     if (has_parameters(*list)) expected("a list without parameters");
     const Operand all = evaluated(list);
@@ -583,8 +582,8 @@ class Parser {
     if (at_ == text_.size()) expected("a value");
     const char c = text_[at_];
     if (c == '"' || c == '\'') return text_literal(c);
-    if (std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.') return number();
-    if (is_name(c)) return name();
+    if (is_digit(c) || c == '.') return number();
+    if (is_word_char(c)) return name();
     expected("a value");
   }
 
@@ -607,14 +606,14 @@ class Parser {
     const bool is_whole = whole.ec == std::errc() && (hexadecimal || whole.ptr == real_number.ptr);
     if (!is_whole && real_number.ec != std::errc()) expected("a number");
     at_ = static_cast<std::size_t>((is_whole ? whole.ptr : real_number.ptr) - text_.data());
-    if (at_ < text_.size() && is_name(text_[at_])) expected("a number");
+    if (at_ < text_.size() && is_word_char(text_[at_])) expected("a number");
     if (is_whole) return constant(Scalar(integer));
     return constant(Scalar(real_value));
   }
 
   NodePtr name() {
     const std::size_t begin = at_;
-    while (at_ < text_.size() && is_name(text_[at_])) ++at_;
+    while (at_ < text_.size() && is_word_char(text_[at_])) ++at_;
     const std::string_view word = text_.substr(begin, at_ - begin);
     if (word == "True" || word == "true") return constant(truth(true));
     if (word == "False" || word == "false") return constant(truth(false));

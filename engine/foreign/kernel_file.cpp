@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/hash.h"
+#include "core/text/characters.h"
 #include "core/text/nearest.h"
 #include "core/text/text.h"
 #include "engine/foreign/argument_bytes.h"
@@ -29,18 +30,6 @@ namespace fs = std::filesystem;
 constexpr std::int64_t max_array = std::int64_t{1} << 32;
 constexpr std::size_t max_values = 4096;  // values of one parameter
 constexpr const char* axes[] = {"X", "Y", "Z"};
-
-bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
-/// Returns true if `word` occurs in `text` as a whole word.
-bool has_word(std::string_view text, std::string_view word) {
-  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
-    const bool begins = at == 0 || !is_name(text[at - 1]);
-    const bool ends = at + word.size() == text.size() || !is_name(text[at + word.size()]);
-    if (begins && ends) return true;
-  }
-  return false;
-}
 
 /// Returns the value as a C or C++ literal: 2.0 stays a floating-point number.
 std::string spelled(const Scalar& value) {
@@ -84,9 +73,7 @@ List values_of(const Config& config, bool is_text) {
 Parameter read_parameter(const Config& config) {
   Parameter parameter;
   parameter.name = config.at("Name").text();
-  const bool named = !parameter.name.empty() && std::isdigit(static_cast<unsigned char>(parameter.name[0])) == 0 &&
-                     std::ranges::all_of(parameter.name, is_name);
-  if (!named) config.at("Name").expected("a name of letters, digits and _");
+  if (!is_identifier(parameter.name)) config.at("Name").expected("a name of letters, digits and _");
   const bool is_text = config.text_or("Type", "int") == "string";
   for (Scalar& value : values_of(config.at("Values"), is_text)) {
     const auto same = [&](const Scalar& other) { return value_of(other) == value_of(value); };
@@ -147,8 +134,8 @@ std::string with_plain_name(std::string source, const std::string& entry) {
     if (global == std::string::npos) continue;
     const std::string_view between = std::string_view(source).substr(global, at - global);
     const bool declares = between.find_first_of(";{}") == std::string_view::npos;
-    const bool whole = at + entry.size() < source.size() && !is_name(source[at + entry.size()]);
-    if (declares && whole && !is_name(source[at - 1])) return source.insert(global, "extern \"C\" ");
+    const bool whole = at + entry.size() < source.size() && !is_word_char(source[at + entry.size()]);
+    if (declares && whole && !is_word_char(source[at - 1])) return source.insert(global, "extern \"C\" ");
   }
   return source;
 }
@@ -161,7 +148,7 @@ std::string with_values(const std::string& entry, const ParameterSpace& space,
   std::string text = entry.substr(0, arguments);
   for (std::size_t at = arguments; at < entry.size();) {
     std::size_t end = at;
-    while (end < entry.size() && is_name(entry[end])) ++end;
+    while (end < entry.size() && is_word_char(entry[end])) ++end;
     const std::string word = entry.substr(at, std::max<std::size_t>(end - at, 1));
     const auto found = std::ranges::find(space.parameters(), word, &Parameter::name);
     text += found == space.parameters().end()

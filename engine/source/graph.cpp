@@ -50,10 +50,6 @@ Result<rules::Fused> lower_by_trail(const ir::torch::Graph& graph, const Passes&
   return fused;
 }
 
-ir::Module lower_to_module(const ir::torch::Graph& graph, const Passes& passes, const rules::FusionObserver& observer) {
-  return std::move(lower_by_trail(graph, passes, {}, observer).value().module);
-}
-
 namespace {
 
 class Variations {

@@ -25,11 +25,9 @@ struct Passes {
 Passes parse_passes(const std::string& text);
 
 ir::tensor::Graph lower_to_tensor(const ir::torch::Graph&, const Passes&);
-/// Lowers a graph to verified kernels. Throws Error if the graph needs more memory than any device has, or a type that
+/// Lowers a graph to verified kernels, with the decisions of fusion in `taken`; the heuristic makes the others. Fails
+/// if `taken` does not fit this graph. Throws Error if the graph needs more memory than any device has, or a type that
 /// kernels do not support.
-ir::Module lower_to_module(const ir::torch::Graph&, const Passes&, const rules::FusionObserver& = {});
-/// Like lower_to_module(), but with the decisions of fusion in `taken`; the heuristic makes the others. Fails if
-/// `taken` does not fit this graph.
 Result<rules::Fused> lower_by_trail(const ir::torch::Graph&, const Passes&, const Trail& taken,
                                     const rules::FusionObserver& = {});
 /// A graph lowered with decisions of fusion that differ from the heuristic's.

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -15,6 +14,8 @@
 #include "core/file.h"
 #include "core/text/characters.h"
 #include "core/text/nearest.h"
+#include "core/text/number.h"
+#include "core/text/split.h"
 #include "core/text/text.h"
 #include "engine/source/tile_program/tile_launch.h"
 #include "ir/torch/pt2/zip.h"
@@ -62,17 +63,11 @@ std::optional<ir::Fill> read_fill(std::string_view text) {
   if (open == std::string_view::npos || text.back() != ')') return std::nullopt;
   const auto* const form = std::ranges::find(all_forms, trimmed(text.substr(0, open)), &Form::name);
   if (form == all_forms.end()) return std::nullopt;
-  std::string_view rest = text.substr(open + 1, text.size() - open - 2);
   std::vector<double> numbers;
-  for (bool more = true; more;) {
-    const std::size_t comma = rest.find(',');
-    more = comma != std::string_view::npos;
-    const std::string_view word = trimmed(rest.substr(0, comma));
-    double value = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (word.empty() || error != std::errc() || end != word.data() + word.size()) return std::nullopt;
-    numbers.push_back(value);
-    if (more) rest.remove_prefix(comma + 1);
+  for (const std::string_view word : split_at(text.substr(open + 1, text.size() - open - 2), ',')) {
+    const auto value = parse_number<double>(trimmed(word));
+    if (!value) return std::nullopt;
+    numbers.push_back(*value);
   }
   if (numbers.size() != form->numbers) return std::nullopt;
   return ir::Fill{form->draw, numbers[0], form->numbers == 2 ? numbers[1] : 0};

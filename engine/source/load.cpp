@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "core/error.h"
 #include "core/text/nearest.h"
+#include "core/text/number.h"
 #include "engine/foreign/kernel_file.h"
 #include "engine/source/graph.h"
 #include "engine/source/tile_program/block_program.h"
@@ -18,10 +18,7 @@ namespace deplo::engine {
 namespace {
 
 std::size_t pick_kernel(const std::vector<LoadedKernel>& kernels, const std::string& only) {
-  std::size_t number = 0;
-  const char* const end = only.data() + only.size();
-  const auto [stop, error] = std::from_chars(only.data(), end, number);
-  if (error == std::errc() && stop == end && number < kernels.size()) return number;
+  if (const auto number = parse_number<std::size_t>(only); number && *number < kernels.size()) return *number;
   std::vector<std::string> names;
   for (const LoadedKernel& kernel : kernels) names.push_back(kernel.name());
   const auto found = std::ranges::find(names, only);

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include "core/error.h"
+#include "core/text/number.h"
 #include "engine/source/experiment.h"
 
 namespace deplo::engine {
@@ -32,10 +32,8 @@ Value parse_form(std::string_view text, std::string_view place) {
 
 Value parse_key_parts(std::string_view text, std::string_view place) {
   if (text == "auto") return std::string(text);
-  std::int64_t parts = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, parts);
-  if (error == std::errc() && stop == end && parts >= 1 && parts <= max_extent) return parts;
+  const auto parts = parse_number<std::int64_t>(text);
+  if (parts && *parts >= 1 && *parts <= max_extent) return *parts;
   throw Error(fmt::format("{}: expected auto or a number between 1 and {}, found '{}'", place, max_extent, text));
 }
 

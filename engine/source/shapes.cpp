@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -13,6 +12,8 @@
 
 #include "core/error.h"
 #include "core/rng.h"
+#include "core/text/number.h"
+#include "core/text/split.h"
 #include "engine/loop/kernel.h"
 #include "engine/source/experiment.h"
 
@@ -21,21 +22,9 @@ namespace {
 
 constexpr const char* size_forms = "sizes such as 8, 1..64:8 or 1..4096:pow2";
 
-std::vector<std::string_view> split_at(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 std::optional<std::int64_t> read_size(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || stop != text.data() + text.size() || value < 1 || value > max_extent) return std::nullopt;
-  return value;
+  const auto value = parse_number<std::int64_t>(text);
+  return value && *value >= 1 && *value <= max_extent ? value : std::nullopt;
 }
 
 /// Reads the sizes of one name. All functions throw Error.

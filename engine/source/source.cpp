@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
-
 #include "core/error.h"
 #include "core/file.h"
 #include "core/target.h"
+#include "core/text/characters.h"
 #include "engine/loop/kernel.h"
 #include "engine/source/tile_program/tile_launch.h"
 #include "ir/hardware/mma.h"
@@ -18,15 +17,6 @@ namespace deplo::engine {
 namespace {
 
 using DTypeOption = std::optional<ir::DType>;
-
-bool has_word(std::string_view text, std::string_view word) {
-  const auto is_part = [&](std::size_t at) {
-    return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
-  };
-  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1))
-    if (!(at > 0 && is_part(at - 1)) && !is_part(at + word.size())) return true;
-  return false;
-}
 
 ir::torch::Graph read(const Expression& source, DTypeOption dtype) {
   for (const auto& [name, size] : source.sizes)

@@ -19,23 +19,18 @@ struct Version {
   int major, minor, patch;
 };
 struct Table {
+  cuda::Library library{library_name};
   int (*sgemm)(char transpose_a, char transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
                const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c,
-               std::int64_t ldc);
-  const Version* (*version)();
-  int (*threads)();
+               std::int64_t ldc) = library.find("dnnl_sgemm");
+  const Version* (*version)() = library.find("dnnl_version");
+  // from the OpenMP library that oneDNN is linked with
+  int (*threads)() = library.find_optional("omp_get_max_threads");
 };
 
 /// Returns the functions of the library, which the first call opens. Throws Error(environment) if there is none.
 const Table& open() {
-  static const Table table = [] {
-    const cuda::Library library(library_name);
-    Table found{};
-    library.find("dnnl_sgemm", found.sgemm);
-    library.find("dnnl_version", found.version);
-    library.find_optional("omp_get_max_threads", found.threads);  // from the OpenMP library that oneDNN is linked with
-    return found;
-  }();
+  static const Table table;
   return table;
 }
 

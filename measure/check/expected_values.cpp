@@ -91,8 +91,8 @@ void check_expression(const std::string& text, const ir::Program& kernel, const 
     check(ir::element_count(result.type.shape), buffer, "output", place);
   }
   if (output < graph.outputs.size())
-    throw Error(fmt::format("{}: expected {}, one for each output, found {}", place,
-                            counted(static_cast<std::int64_t>(output), "result"), graph.outputs.size()));
+    throw Error(fmt::format("{}: expected {}, one for each output, found {}", place, counted(output, "result"),
+                            graph.outputs.size()));
 }
 
 std::map<std::string, ir::Numbers, std::less<>> evaluate_expression(const std::string& text, const ir::Program& kernel,

@@ -15,25 +15,26 @@ namespace cuda {
 // The functions of cublas_api.h that are used, declared by hand.
 using CublasPointer = struct OpaqueCublas*;
 struct CublasTable {
-  int (*create)(CublasPointer*);
-  int (*destroy)(CublasPointer);
-  int (*get_version)(CublasPointer, int*);
-  int (*set_stream)(CublasPointer, Stream);
-  int (*set_workspace)(CublasPointer, void*, std::size_t);
-  int (*set_math_mode)(CublasPointer, int);
-  const char* (*status_name)(int);
+  Library library;
+  int (*create)(CublasPointer*) = library.find("cublasCreate_v2");
+  int (*destroy)(CublasPointer) = library.find("cublasDestroy_v2");
+  int (*get_version)(CublasPointer, int*) = library.find("cublasGetVersion_v2");
+  int (*set_stream)(CublasPointer, Stream) = library.find("cublasSetStream_v2");
+  int (*set_workspace)(CublasPointer, void*, std::size_t) = library.find("cublasSetWorkspace_v2");
+  int (*set_math_mode)(CublasPointer, int) = library.find("cublasSetMathMode");
+  const char* (*status_name)(int) = library.find("cublasGetStatusName");
   int (*sgemm)(CublasPointer, int op_a, int op_b, int m, int n, int k, const float* alpha, const float* a, int lda,
-               const float* b, int ldb, const float* beta, float* c, int ldc);
+               const float* b, int ldb, const float* beta, float* c, int ldc) = library.find("cublasSgemm_v2");
   int (*sgemm_batched)(CublasPointer, int op_a, int op_b, int m, int n, int k, const float* alpha, const float* a,
                        int lda, long long stride_a, const float* b, int ldb, long long stride_b, const float* beta,
-                       float* c, int ldc, long long stride_c, int batch);
+                       float* c, int ldc, long long stride_c, int batch) = library.find("cublasSgemmStridedBatched");
   int (*gemm_ex)(CublasPointer, int op_a, int op_b, int m, int n, int k, const void* alpha, const void* a, int type_a,
                  int lda, const void* b, int type_b, int ldb, const void* beta, void* c, int type_c, int ldc,
-                 int compute, int algorithm);
+                 int compute, int algorithm) = library.find("cublasGemmEx");
   int (*gemm_ex_batched)(CublasPointer, int op_a, int op_b, int m, int n, int k, const void* alpha, const void* a,
                          int type_a, int lda, long long stride_a, const void* b, int type_b, int ldb,
                          long long stride_b, const void* beta, void* c, int type_c, int ldc, long long stride_c,
-                         int batch, int compute, int algorithm);
+                         int batch, int compute, int algorithm) = library.find("cublasGemmStridedBatchedEx");
 };
 
 namespace {
@@ -41,22 +42,6 @@ namespace {
 const LibraryName cublas_library{"cuBLAS",
                                  {"libcublas.so.13", "libcublas.so.12", "libcublas.so"},
                                  "it comes with the CUDA toolkit 12 or later, or by `pip install nvidia-cublas`"};
-
-CublasTable find_table(const Library& library) {
-  CublasTable table{};
-  library.find("cublasCreate_v2", table.create);
-  library.find("cublasDestroy_v2", table.destroy);
-  library.find("cublasGetVersion_v2", table.get_version);
-  library.find("cublasSetStream_v2", table.set_stream);
-  library.find("cublasSetWorkspace_v2", table.set_workspace);
-  library.find("cublasSetMathMode", table.set_math_mode);
-  library.find("cublasGetStatusName", table.status_name);
-  library.find("cublasSgemm_v2", table.sgemm);
-  library.find("cublasSgemmStridedBatched", table.sgemm_batched);
-  library.find("cublasGemmEx", table.gemm_ex);
-  library.find("cublasGemmStridedBatchedEx", table.gemm_ex_batched);
-  return table;
-}
 
 // The size that cuBLAS recommends for Hopper and later (cuBLAS documentation, "cublasSetWorkspace"). With a workspace
 // from us, cuBLAS allocates none, which would not be allowed while a stream is being captured.
@@ -66,7 +51,7 @@ constexpr std::size_t workspace_bytes = 32 << 20;
 }  // namespace cuda
 
 struct Cublas::Handle {
-  Handle(cuda::CudaDevice& of, const cuda::Library& library) : device(of), table(cuda::find_table(library)) {
+  Handle(cuda::CudaDevice& of, const cuda::Library& library) : device(of), table{library} {
     const cuda::Context& context = device.context();
     context.enter();
     require(table.create(&handle), "start");

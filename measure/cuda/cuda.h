@@ -17,8 +17,6 @@ class Driver;
 /// Returns every GPU that the driver reports, in the driver's order; none if there is no driver. Does not need NVRTC.
 std::vector<DeviceInfo> cuda_devices();
 std::vector<DeviceInfo> cuda_devices(const cuda::Driver&);
-/// Returns in one line why cuda_devices() is empty, or "" if it is not empty.
-std::string why_no_cuda();
 
 /// Opens the device with this index in cuda_devices(). Throws a one-line Error(environment) if there is no driver, no
 /// device, or no NVRTC. After a Failure illegal_access, hang or device_lost, or an Error from a call that worked

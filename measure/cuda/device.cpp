@@ -216,16 +216,7 @@ std::vector<DeviceInfo> cuda_devices() {
   try {
     return cuda_devices(cuda::Driver::get());
   } catch (const Error&) {
-    return {};  // why_no_cuda() returns the reason
-  }
-}
-
-std::string why_no_cuda() {
-  try {
-    return cuda_devices(cuda::Driver::get()).empty() ? "no CUDA device: the NVIDIA driver sees none; see nvidia-smi"
-                                                     : "";
-  } catch (const Error& error) {
-    return error.what();
+    return {};  // open_cuda() throws the reason
   }
 }
 

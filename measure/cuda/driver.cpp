@@ -6,7 +6,6 @@
 #include <iterator>
 
 #include "core/error.h"
-#include "measure/cuda/library.h"
 
 namespace deplo::measure::cuda {
 namespace {
@@ -41,12 +40,9 @@ bool among(const int (&codes)[n], int code) {
 
 }  // namespace
 
-bool is_sticky(int code) { return code == launch_timeout || among(illegal, code) || among(lost, code); }
-
 std::optional<int> installed_driver_version() {
   try {
-    int (*driver_version)(int*) = nullptr;
-    Library(driver_library).find("cuDriverGetVersion", driver_version);
+    int (*const driver_version)(int*) = Library(driver_library).find("cuDriverGetVersion");
     int version = 0;
     return driver_version(&version) == 0 && version > 0 ? std::optional(version) : std::nullopt;
   } catch (const Error&) {
@@ -59,13 +55,10 @@ const Driver& Driver::get() {
   return driver;
 }
 
-Driver::Driver() { open(Library(driver_library)); }
-Driver::Driver(const std::filesystem::path& file) { open(Library(driver_library, file)); }
+Driver::Driver() : library_(driver_library) {}
+Driver::Driver(const std::filesystem::path& file) : library_(driver_library, file) {}
 
-void Driver::open(const Library& library) {
-  library.find("cuInit", init);
-  library.find("cuDriverGetVersion", driver_version);
-  library.find("cuGetErrorName", get_error_name);
+int Driver::start() const {
   const int code = init(0);
   if (code == stub_library)
     throw Error("no NVIDIA driver: found the CUDA toolkit's stub of libcuda, which only serves to link; " +
@@ -73,47 +66,9 @@ void Driver::open(const Library& library) {
                 Exit::environment);
   if (code == no_device) throw Error("no CUDA device: the NVIDIA driver sees none; see nvidia-smi", Exit::environment);
   require(code, "start the driver");
-  require(driver_version(&version_), "ask for the driver's version");
-  find_functions(library);
-}
-
-void Driver::find_functions(const Library& library) {
-  library.find_optional("cuGetProcAddress_v2", get_proc_address);
-  library.find("cuDeviceGetCount", device_count);
-  library.find("cuDeviceGet", device_get);
-  library.find("cuDeviceGetName", device_name);
-  library.find("cuDeviceGetAttribute", device_attribute);
-  library.find("cuDeviceTotalMem_v2", device_memory);
-  library.find("cuDeviceGetPCIBusId", device_bus);
-  library.find("cuDevicePrimaryCtxRetain", context_retain);
-  library.find("cuDevicePrimaryCtxRelease_v2", context_release);
-  library.find("cuCtxSetCurrent", context_set);
-  library.find("cuModuleLoadData", module_load);
-  library.find("cuModuleUnload", module_unload);
-  library.find("cuModuleGetFunction", module_function);
-  library.find("cuModuleGetGlobal_v2", module_global);
-  library.find("cuFuncSetAttribute", function_set);
-  library.find("cuMemAlloc_v2", allocate);
-  library.find("cuMemFree_v2", free);
-  library.find("cuMemcpyHtoDAsync_v2", copy_to);
-  library.find("cuMemcpyDtoHAsync_v2", copy_from);
-  library.find("cuMemcpyDtoDAsync_v2", copy_within);
-  library.find("cuMemsetD8Async", fill);
-  library.find("cuStreamCreate", stream_create);
-  library.find("cuStreamDestroy_v2", stream_destroy);
-  library.find("cuStreamSynchronize", stream_wait);
-  library.find("cuEventCreate", event_create);
-  library.find("cuEventDestroy_v2", event_destroy);
-  library.find("cuEventRecord", event_record);
-  library.find("cuEventElapsedTime", event_elapsed);
-  library.find("cuLaunchKernel", launch);
-  library.find("cuStreamBeginCapture_v2", capture_begin);
-  library.find("cuStreamEndCapture", capture_end);
-  library.find("cuGraphInstantiateWithFlags", graph_instantiate);
-  library.find("cuGraphUpload", graph_upload);
-  library.find("cuGraphLaunch", graph_launch);
-  library.find("cuGraphExecDestroy", graph_exec_destroy);
-  library.find("cuGraphDestroy", graph_destroy);
+  int version = 0;
+  require(driver_version(&version), "ask for the driver's version");
+  return version;
 }
 
 std::string Driver::error_name(int code) const {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/outcome.h"
+#include "measure/cuda/library.h"
 
 namespace deplo::measure::cuda {
 
@@ -46,59 +47,65 @@ class Driver {
   /// Throws Error(environment) unless the code is 0.
   void require(int code, const std::string& what) const;
 
-  int (*init)(unsigned flags);
-  int (*driver_version)(int*);
-  int (*get_error_name)(int, const char**);
-  int (*get_proc_address)(const char* name, void** function, int version, std::uint64_t flags, int* found);
-  int (*device_count)(int*);
-  int (*device_get)(int*, int index);
-  int (*device_name)(char*, int size, int device);
-  int (*device_attribute)(int*, int attribute, int device);
-  int (*device_memory)(std::size_t*, int device);
-  int (*device_bus)(char* id, int size, int device);
-  int (*context_retain)(ContextHandle*, int device);
-  int (*context_release)(int device);
-  int (*context_set)(ContextHandle);
-  int (*module_load)(Module*, const void* image);
-  int (*module_unload)(Module);
-  int (*module_function)(Function*, Module, const char* name);
-  int (*module_global)(Address*, std::size_t* bytes, Module, const char* name);
-  int (*function_set)(Function, int attribute, int value);
-  int (*allocate)(Address*, std::size_t);
-  int (*free)(Address);
-  int (*copy_to)(Address, const void*, std::size_t, Stream);
-  int (*copy_from)(void*, Address, std::size_t, Stream);
-  int (*copy_within)(Address to, Address from, std::size_t, Stream);
-  int (*fill)(Address, unsigned char, std::size_t, Stream);
-  int (*stream_create)(Stream*, unsigned flags);
-  int (*stream_destroy)(Stream);
-  int (*stream_wait)(Stream);
-  int (*event_create)(Event*, unsigned flags);
-  int (*event_destroy)(Event);
-  int (*event_record)(Event, Stream);
-  int (*event_elapsed)(float* milliseconds, Event, Event);
+ private:
+  Library library_;
+
+ public:
+  int (*init)(unsigned flags) = library_.find("cuInit");
+  int (*driver_version)(int*) = library_.find("cuDriverGetVersion");
+  int (*get_error_name)(int, const char**) = library_.find("cuGetErrorName");
+
+ private:
+  /// Starts the driver and returns its version. Throws the errors of get().
+  int start() const;
+  int version_ = start();  // before looking for functions that a stub or an old driver may lack
+
+ public:
+  int (*get_proc_address)(const char* name, void** function, int version, std::uint64_t flags,
+                          int* found) = library_.find_optional("cuGetProcAddress_v2");
+  int (*device_count)(int*) = library_.find("cuDeviceGetCount");
+  int (*device_get)(int*, int index) = library_.find("cuDeviceGet");
+  int (*device_name)(char*, int size, int device) = library_.find("cuDeviceGetName");
+  int (*device_attribute)(int*, int attribute, int device) = library_.find("cuDeviceGetAttribute");
+  int (*device_memory)(std::size_t*, int device) = library_.find("cuDeviceTotalMem_v2");
+  int (*device_bus)(char* id, int size, int device) = library_.find("cuDeviceGetPCIBusId");
+  int (*context_retain)(ContextHandle*, int device) = library_.find("cuDevicePrimaryCtxRetain");
+  int (*context_release)(int device) = library_.find("cuDevicePrimaryCtxRelease_v2");
+  int (*context_set)(ContextHandle) = library_.find("cuCtxSetCurrent");
+  int (*module_load)(Module*, const void* image) = library_.find("cuModuleLoadData");
+  int (*module_unload)(Module) = library_.find("cuModuleUnload");
+  int (*module_function)(Function*, Module, const char* name) = library_.find("cuModuleGetFunction");
+  int (*module_global)(Address*, std::size_t* bytes, Module, const char* name) = library_.find("cuModuleGetGlobal_v2");
+  int (*function_set)(Function, int attribute, int value) = library_.find("cuFuncSetAttribute");
+  int (*allocate)(Address*, std::size_t) = library_.find("cuMemAlloc_v2");
+  int (*free)(Address) = library_.find("cuMemFree_v2");
+  int (*copy_to)(Address, const void*, std::size_t, Stream) = library_.find("cuMemcpyHtoDAsync_v2");
+  int (*copy_from)(void*, Address, std::size_t, Stream) = library_.find("cuMemcpyDtoHAsync_v2");
+  int (*copy_within)(Address to, Address from, std::size_t, Stream) = library_.find("cuMemcpyDtoDAsync_v2");
+  int (*fill)(Address, unsigned char, std::size_t, Stream) = library_.find("cuMemsetD8Async");
+  int (*stream_create)(Stream*, unsigned flags) = library_.find("cuStreamCreate");
+  int (*stream_destroy)(Stream) = library_.find("cuStreamDestroy_v2");
+  int (*stream_wait)(Stream) = library_.find("cuStreamSynchronize");
+  int (*event_create)(Event*, unsigned flags) = library_.find("cuEventCreate");
+  int (*event_destroy)(Event) = library_.find("cuEventDestroy_v2");
+  int (*event_record)(Event, Stream) = library_.find("cuEventRecord");
+  int (*event_elapsed)(float* milliseconds, Event, Event) = library_.find("cuEventElapsedTime");
   int (*launch)(Function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
-                unsigned block_z, unsigned shared_bytes, Stream, void** parameters, void** extra);
-  int (*capture_begin)(Stream, int mode);
-  int (*capture_end)(Stream, Graph*);
-  int (*graph_instantiate)(GraphExec*, Graph, unsigned long long flags);
-  int (*graph_upload)(GraphExec, Stream);
-  int (*graph_launch)(GraphExec, Stream);
-  int (*graph_exec_destroy)(GraphExec);
-  int (*graph_destroy)(Graph);
+                unsigned block_z, unsigned shared_bytes, Stream, void** parameters,
+                void** extra) = library_.find("cuLaunchKernel");
+  int (*capture_begin)(Stream, int mode) = library_.find("cuStreamBeginCapture_v2");
+  int (*capture_end)(Stream, Graph*) = library_.find("cuStreamEndCapture");
+  int (*graph_instantiate)(GraphExec*, Graph, unsigned long long flags) = library_.find("cuGraphInstantiateWithFlags");
+  int (*graph_upload)(GraphExec, Stream) = library_.find("cuGraphUpload");
+  int (*graph_launch)(GraphExec, Stream) = library_.find("cuGraphLaunch");
+  int (*graph_exec_destroy)(GraphExec) = library_.find("cuGraphExecDestroy");
+  int (*graph_destroy)(Graph) = library_.find("cuGraphDestroy");
 
  private:
   Driver();
-  void open(const class Library&);
-  void find_functions(const class Library&);
-  int version_ = 0;
 };
 
 /// Returns Driver::version() of this machine's driver, without starting the driver; nullopt if there is none.
 std::optional<int> installed_driver_version();
-
-/// True if the process cannot use the driver after a call that returned this code. CUDA Driver API, "CUresult", and
-/// measurement.md.
-bool is_sticky(int code);
 
 }  // namespace deplo::measure::cuda

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
-#include <sstream>
 
 #include "core/error.h"
+#include "core/text/split.h"
 #include "core/text/text.h"
 
 namespace deplo::measure::cuda {
@@ -45,8 +45,7 @@ fs::path program_folder() {
 std::vector<fs::path> path_folders() {
   const char* const path = std::getenv("PATH");
   std::vector<fs::path> folders;
-  std::istringstream text(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(text, folder, ':');)
+  for (const std::string_view folder : split_at(path == nullptr ? "" : path, ':'))
     if (folder.starts_with('/')) folders.emplace_back(folder);
   return folders;
 }
@@ -117,12 +116,15 @@ Library::Library(const LibraryName& name, const fs::path& file) : title_(name.ti
     throw Error(fmt::format("no {}: expected a library in {}; {}", title_, file_, name.advice), Exit::environment);
 }
 
-void* Library::symbol(const char* name) const { return dlsym(handle_, name); }
-
-void Library::lacks(const char* name) const {
-  throw Error(
-      fmt::format("{}: expected the function {} in {}, found none; install a newer version", title_, name, file_),
-      Exit::environment);
+Library::Symbol Library::find(const char* name) const {
+  const Symbol symbol = find_optional(name);
+  if (symbol.address == nullptr)
+    throw Error(
+        fmt::format("{}: expected the function {} in {}, found none; install a newer version", title_, name, file_),
+        Exit::environment);
+  return symbol;
 }
+
+Library::Symbol Library::find_optional(const char* name) const { return {dlsym(handle_, name)}; }
 
 }  // namespace deplo::measure::cuda

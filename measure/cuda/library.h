@@ -26,22 +26,21 @@ class Library {
   /// Opens exactly this file. Throws Error(environment).
   Library(const LibraryName&, const std::filesystem::path& file);
 
+  /// The address of a function. It initializes a pointer to functions of any type.
+  struct Symbol {
+    template <class F>
+    operator F*() const {  // NOLINT(google-explicit-constructor): the pointer declares the type
+      return reinterpret_cast<F*>(address);
+    }
+    void* address;
+  };
   /// Finds a function of the library. Throws Error(environment) if the library is too old to have it.
-  template <class F>
-  void find(const char* name, F& function) const {
-    function = reinterpret_cast<F>(symbol(name));
-    if (function == nullptr) lacks(name);
-  }
-  /// The same, but sets `function` to null if the library does not have it.
-  template <class F>
-  void find_optional(const char* name, F& function) const {
-    function = reinterpret_cast<F>(symbol(name));
-  }
+  Symbol find(const char* name) const;
+  /// The same, but returns null if the library does not have it.
+  Symbol find_optional(const char* name) const;
   const std::string& title() const { return title_; }
 
  private:
-  void* symbol(const char* name) const;
-  [[noreturn]] void lacks(const char* name) const;
   void* handle_ = nullptr;
   std::string title_, file_;
 };

@@ -15,25 +15,18 @@ const LibraryName nvml_library{
 // The functions of nvml.h that are used, declared by hand.
 using NvmlDevice = struct OpaqueNvmlDevice*;
 struct NvmlTable {
-  int (*init)();
-  const char* (*error_text)(int);
-  int (*device_at)(const char* pci_bus_id, NvmlDevice*);
-  int (*total_energy)(NvmlDevice, unsigned long long* millijoules);
+  Library library;
+  int (*init)() = library.find("nvmlInit_v2");
+  const char* (*error_text)(int) = library.find("nvmlErrorString");
+  int (*device_at)(const char* pci_bus_id, NvmlDevice*) = library.find("nvmlDeviceGetHandleByPciBusId_v2");
+  int (*total_energy)(NvmlDevice,
+                      unsigned long long* millijoules) = library.find("nvmlDeviceGetTotalEnergyConsumption");
 };
-
-NvmlTable nvml_table(const Library& library) {
-  NvmlTable table{};
-  library.find("nvmlInit_v2", table.init);
-  library.find("nvmlErrorString", table.error_text);
-  library.find("nvmlDeviceGetHandleByPciBusId_v2", table.device_at);
-  library.find("nvmlDeviceGetTotalEnergyConsumption", table.total_energy);
-  return table;
-}
 
 /// Reads the counter through NVML, which stays initialized until the process ends.
 class Nvml final : public EnergyCounter {
  public:
-  Nvml(const Library& library, const Driver& driver, int device) : table_(nvml_table(library)) {
+  Nvml(const Library& library, const Driver& driver, int device) : table_{library} {
     char bus[32] = "";
     driver.require(driver.device_bus(bus, sizeof bus, device), "ask for a device's place on the bus");
     require(table_.init(), "start");

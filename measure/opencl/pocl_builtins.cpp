@@ -6,11 +6,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdlib>
 #include <set>
 #include <span>
 #include <vector>
+
+#include "core/text/characters.h"
 
 namespace deplo::measure::opencl {
 namespace {
@@ -160,13 +161,11 @@ std::string declarations(std::string_view name) {
   return "";
 }
 
-bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
 /// Returns the name that ends at `end` or is separated from it only by spaces; "" if there is none.
 std::string_view name_before(std::string_view source, std::size_t end) {
   while (end > 0 && source[end - 1] == ' ') --end;
   std::size_t begin = end;
-  while (begin > 0 && in_name(source[begin - 1])) --begin;
+  while (begin > 0 && is_word_char(source[begin - 1])) --begin;
   return source.substr(begin, end - begin);
 }
 
@@ -181,11 +180,11 @@ Names names_of(std::string_view source) {
   for (std::size_t at = source.find(define); at != std::string_view::npos; at = source.find(define, at + 1)) {
     const std::string_view rest = source.substr(at + define.size());
     names.defined.insert(
-        rest.substr(0, static_cast<std::size_t>(std::ranges::find_if_not(rest, in_name) - rest.begin())));
+        rest.substr(0, static_cast<std::size_t>(std::ranges::find_if_not(rest, is_word_char) - rest.begin())));
   }
   for (std::size_t open = source.find('('); open != std::string_view::npos; open = source.find('(', open + 1)) {
     std::size_t begin = open;
-    while (begin > 0 && in_name(source[begin - 1])) --begin;
+    while (begin > 0 && is_word_char(source[begin - 1])) --begin;
     if (begin == open) continue;
     const std::string_view name = source.substr(begin, open - begin), before = name_before(source, begin);
     (before.empty() || before == "return" || before == "else" ? names.called : names.defined).insert(name);
@@ -198,8 +197,7 @@ Names names_of(std::string_view source) {
 bool needs_no_declaration(std::string_view name) {
   constexpr std::array<std::string_view, 9> words = {
       "aligned", "defined", "for", "if", "printf", "reqd_work_group_size", "sizeof", "switch", "while"};
-  return is_one_of(name, words) || name.starts_with("__") || name.starts_with("as_") ||
-         std::isdigit(static_cast<unsigned char>(name[0])) != 0;
+  return is_one_of(name, words) || name.starts_with("__") || name.starts_with("as_") || is_digit(name[0]);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <optional>
 #include <set>
@@ -11,6 +10,8 @@
 
 #include "core/error.h"
 #include "core/text/characters.h"
+#include "core/text/number.h"
+#include "core/text/split.h"
 #include "core/text/text.h"
 #include "measure/cuda/compiler/compile.h"
 #include "measure/cuda/compiler/nvrtc.h"
@@ -20,22 +21,10 @@
 namespace deplo::measure::ptx {
 namespace {
 
-template <class T>
-std::optional<T> number(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::vector<std::string_view> split(std::string_view text, char at) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t end = text.find(at);
-    parts.push_back(trimmed(text.substr(0, end)));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
+  std::vector<std::string_view> parts = split_at(text, at);
+  for (std::string_view& part : parts) part = trimmed(part);
+  return parts;
 }
 
 class ArgumentReader {
@@ -76,7 +65,7 @@ class ArgumentReader {
     std::int64_t elements = 1;
     const std::string_view extents = value.substr(open + 1, value.size() - open - 2);
     for (const std::string_view part : split(extents, ',')) {
-      const auto extent = number<std::int64_t>(part);
+      const auto extent = parse_number<std::int64_t>(part);
       if (!extent || *extent < 1 || *extent > max_elements || (elements *= *extent) > max_elements)
         expected(fmt::format("extents of at least 1, and at most {} elements", max_elements), extents);
       buffer.shape.push_back(*extent);
@@ -113,10 +102,11 @@ class ArgumentReader {
     if (map.shape.size() > max_rank)
       expected(fmt::format("an array of at most {} dimensions for a tensor map", max_rank),
                fmt::format("{}", map.shape.size()));
-    for (const std::string_view part : split(parts[1], 'x')) map.box.push_back(number<std::int64_t>(part).value_or(0));
+    for (const std::string_view part : split(parts[1], 'x'))
+      map.box.push_back(parse_number<std::int64_t>(part).value_or(0));
     if (map.box.size() != map.shape.size() || std::ranges::any_of(map.box, [](std::int64_t n) { return n < 1; }))
       expected(fmt::format("a box of {} extents, such as 8x64", map.shape.size()), parts[1]);
-    const auto swizzle = parts.size() == 3 ? number<int>(parts[2]) : 0;
+    const auto swizzle = parts.size() == 3 ? parse_number<int>(parts[2]) : 0;
     if (!swizzle || (*swizzle != 0 && *swizzle != 32 && *swizzle != 64 && *swizzle != 128))
       expected("a swizzle of 0, 32, 64 or 128 bytes", parts[2]);
     map.swizzle = *swizzle;

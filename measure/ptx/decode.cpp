@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "core/error.h"
+#include "core/text/split.h"
 #include "core/text/text.h"
 #include "measure/ptx/address.h"
 #include "measure/ptx/floats.h"
@@ -52,16 +53,6 @@ constexpr std::array special_names = {
     SpecialName{"%dynamic_smem_size", Special::dynamic_smem_size},
     SpecialName{"%total_smem_size", Special::total_smem_size},
 };
-
-std::vector<std::string_view> split(std::string_view opcode) {
-  std::vector<std::string_view> words;
-  for (;;) {
-    const std::size_t dot = opcode.find('.');
-    words.push_back(opcode.substr(0, dot));
-    if (dot == std::string_view::npos) return words;
-    opcode.remove_prefix(dot + 1);
-  }
-}
 
 }  // namespace
 
@@ -321,7 +312,7 @@ Detail& Binder::detail() {
 namespace {
 
 void bind(Program& program, Names& names, const Statement& statement, Instruction& instruction) {
-  std::vector<std::string_view> words = split(statement.opcode);
+  std::vector<std::string_view> words = split_at(statement.opcode, '.');
   const bool small = words.back().ends_with("8") || words.back().ends_with("16");
   if (small && !statement.opcode.starts_with("ldmatrix") && !statement.opcode.starts_with("mma"))
     program.granule = std::min<std::size_t>(program.granule, words.back().ends_with("16") ? 2 : 1);

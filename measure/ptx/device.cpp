@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <optional>
 #include <utility>
 
 #include "core/target.h"
+#include "core/text/number.h"
 #include "core/text/text.h"
 #include "measure/cuda/compiler/compile.h"
 #include "measure/cuda/cuda.h"
@@ -172,9 +172,9 @@ PtxName parse_ptx_name(std::string_view name) {
   parts.truncates = rest.ends_with(truncated);
   if (parts.truncates) rest.remove_suffix(truncated.size());
   if (const std::size_t colon = rest.find(':'); colon != std::string_view::npos) {
-    const std::string_view digits = rest.substr(colon + 1);
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), parts.seed);
-    if (digits.empty() || error != std::errc() || end != digits.data() + digits.size()) fail();
+    const auto seed = parse_number<decltype(parts.seed)>(rest.substr(colon + 1));
+    if (!seed) fail();
+    parts.seed = *seed;
     rest = rest.substr(0, colon);
   }
   if (!rest.starts_with("sm_")) fail();

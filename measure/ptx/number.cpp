@@ -8,23 +8,21 @@
 #include <limits>
 
 #include "core/error.h"
+#include "core/text/number.h"
 
 namespace deplo::measure::ptx {
 
 std::optional<Number> Number::parse(std::string_view text) {
   Number number;
   number.text_ = text;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number.real_);
-  if (error != std::errc() || stop != end) return std::nullopt;
+  const auto real = parse_number<double>(text);
+  if (!real) return std::nullopt;
+  number.real_ = *real;
   // Digits alone are exact, even where a double is not.
   const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
-  std::uint64_t magnitude = 0;
-  const auto [digits_stop, digits_error] = std::from_chars(digits.data(), end, magnitude);
+  number.magnitude_ = parse_number<std::uint64_t>(digits);
   constexpr double too_large = 0x1p64;
-  if (digits_error == std::errc() && digits_stop == end)
-    number.magnitude_ = magnitude;
-  else if (std::abs(number.real_) < too_large && std::trunc(number.real_) == number.real_)
+  if (!number.magnitude_ && std::abs(number.real_) < too_large && std::trunc(number.real_) == number.real_)
     number.magnitude_ = static_cast<std::uint64_t>(std::abs(number.real_));
   return number;
 }

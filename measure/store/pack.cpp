@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/text/json.h"
+#include "core/text/split.h"
 #include "core/text/text.h"
 #include "measure/fields.h"
 #include "measure/store/file/open.h"
@@ -364,12 +365,9 @@ std::string print(const Pack& pack) {
 
 Pack parse_pack(std::string_view text, const std::string& file) {
   PackLines lines(file);
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
+  for (std::string_view line : lines_of(text)) {
     if (line.ends_with('\r')) line.remove_suffix(1);  // git may have changed the line ends
     lines.read(line);
-    text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines.finish();
 }

@@ -10,8 +10,28 @@
 
 #include "measure/fields.h"
 
-// All fields of the records, by name, as in measure/fields.h. A field that is missing here is not sent.
+// Values that are absent are null.
+namespace nlohmann {
+template <class T>
+struct adl_serializer<std::optional<T>> {
+  static void to_json(json& to, const std::optional<T>& value) { to = value ? json(*value) : json(); }
+  static void from_json(const json& from, std::optional<T>& value) {
+    value = from.is_null() ? std::nullopt : std::optional(from.get<T>());
+  }
+};
+}  // namespace nlohmann
+
+// Programs are sent as text, element types by name. Of other records, all fields are listed, by name, as in
+// measure/fields.h. A field that is missing here is not sent.
 namespace deplo::ir {
+void to_json(nlohmann::json& json, const Program& program) { json = print(program); }
+void from_json(const nlohmann::json& json, Program& program) { program = parse(json.get_ref<const std::string&>()); }
+void to_json(nlohmann::json& json, DType dtype) { json = tile_name(dtype); }
+void from_json(const nlohmann::json& json, DType& dtype) {
+  const auto found = parse_tile_dtype(json.get_ref<const std::string&>());
+  if (!found) throw Error("expected an element type that deplo has, found " + json.dump());
+  dtype = *found;
+}
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelSource::TensorMap, buffer, shape, strides, box, swizzle)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelSource, entry, text, blocks, threads, cluster, shared_bytes, dynamic_shared,
                                    tensor_maps, zeroed, restored, dry_run, architecture_specific)
@@ -29,6 +49,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Protocol, tolerance, inputs, full_run_ms, slo
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Launch::Scalar, position, bytes, local_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Launch::Symbol, buffer, name, is_parameter)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Launch, blocks, threads, scalars, symbols, options)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelCode, kernel, source, launch)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Expectation, kernel, files, rounding, elements, expression, program, ignored, summed,
+                                   name)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TileCall::Argument, buffer, bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TileCall, problem, bytecode, entry, arguments, grid)
 namespace {
@@ -58,6 +81,9 @@ void from_json(const Json& json, Record& record) {
 namespace deplo::measure::worker {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LibraryName, library, version, precision, threads)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Libraries, found, none)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Task, loop, seed, protocol, known, files, memory_rates, libraries, expected, energy,
+                                   tile)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Opened, ceilings, libraries)
 namespace {
 
 /// Returns the text of the JSON. Replaces invalid UTF-8, because a compiler's message may contain any bytes.
@@ -77,55 +103,6 @@ auto decode(std::string_view text, F read) {
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 double number(const Json& json) {
   return json.is_null() ? std::numeric_limits<double>::infinity() : json.get<double>();
-}
-
-Json json_of(const KernelCode& candidate) {
-  return {{"kernel", ir::print(candidate.kernel)},
-          {"source", candidate.source},
-          {"launch", candidate.launch ? Json(*candidate.launch) : Json()}};
-}
-
-template <class T>
-std::optional<T> optional_of(const Json& json) {
-  return json.is_null() ? std::nullopt : std::optional(json.get<T>());
-}
-
-KernelCode candidate_of(const Json& json) {
-  return {ir::parse(json.at("kernel").get_ref<const std::string&>()), json.at("source").get<ir::KernelSource>(),
-          optional_of<Launch>(json.at("launch"))};
-}
-
-Json json_of(const Expectation& expected) {
-  Json elements = Json::object();
-  for (const auto& [name, element] : expected.elements) elements[name] = ir::tile_name(element);
-  return {{"kernel", expected.kernel ? json_of(*expected.kernel) : Json()},
-          {"files", expected.files},
-          {"rounding", expected.rounding},
-          {"elements", elements},
-          {"expression", expected.expression},
-          {"program", expected.program},
-          {"ignored", expected.ignored},
-          {"summed", expected.summed},
-          {"name", expected.name}};
-}
-
-Expectation expectation_of(const Json& json) {
-  const Json& kernel = json.at("kernel");
-  std::map<std::string, ir::DType, std::less<>> elements;
-  for (const auto& [name, element] : json.at("elements").items()) {
-    const auto dtype = ir::parse_tile_dtype(element.get_ref<const std::string&>());
-    if (!dtype) throw Error("expected an element type that deplo has, found " + element.dump());
-    elements[name] = *dtype;
-  }
-  return {kernel.is_null() ? std::nullopt : std::optional(candidate_of(kernel)),
-          json.at("files").get<InputFiles>(),
-          json.at("rounding").get<InputFiles>(),
-          std::move(elements),
-          json.at("expression").get<std::string>(),
-          json.at("program").get<std::string>(),
-          json.at("ignored").get<std::set<std::string, std::less<>>>(),
-          json.at("summed").get<std::set<std::string, std::less<>>>(),
-          json.at("name").get<std::string>()};
 }
 
 Json json_of(const Reply& reply) {
@@ -170,66 +147,32 @@ Error decode_error(std::string_view text) {
   });
 }
 
-std::string encode(const Task& task) {
-  return dump({{"loop", ir::print(task.loop)},
-               {"seed", task.seed},
-               {"protocol", task.protocol},
-               {"known", task.known},
-               {"files", task.files},
-               {"memory_rates", task.memory_rates},
-               {"libraries", task.libraries},
-               {"energy", task.energy},
-               {"expected", json_of(task.expected)},
-               {"tile", task.tile ? Json(*task.tile) : Json()}});
-}
-
+std::string encode(const Task& task) { return dump(task); }
 Task decode_task(std::string_view text) {
-  return decode(text, [](const Json& json) {
-    return Task{ir::parse(json.at("loop").get_ref<const std::string&>()),
-                json.at("seed").get<std::uint64_t>(),
-                json.at("protocol").get<Protocol>(),
-                json.at("known").get<rules::Ceilings>(),
-                json.at("files").get<InputFiles>(),
-                json.at("memory_rates").get<bool>(),
-                json.at("libraries").get<bool>(),
-                expectation_of(json.at("expected")),
-                json.at("energy").get<bool>(),
-                optional_of<TileCall>(json.at("tile"))};
-  });
+  return decode(text, [](const Json& json) { return json.get<Task>(); });
 }
 
-std::string encode(const Opened& opened) {
-  return dump({{"ceilings", opened.ceilings}, {"libraries", opened.libraries}});
-}
-
+std::string encode(const Opened& opened) { return dump(opened); }
 Opened decode_opened(std::string_view text) {
-  return decode(text, [](const Json& json) {
-    return Opened{json.at("ceilings").get<rules::Ceilings>(), json.at("libraries").get<Libraries>()};
-  });
+  return decode(text, [](const Json& json) { return json.get<Opened>(); });
 }
 
 std::string encode(std::span<const KernelCode> candidates, double best_us, double effort, std::uint64_t seed,
                    double seconds) {
-  Json json{{"best_us", number(best_us)},
-            {"effort", effort},
-            {"seed", seed},
-            {"seconds", number(seconds)},
-            {"candidates", Json::array()}};
-  for (const KernelCode& candidate : candidates) json["candidates"].push_back(json_of(candidate));
-  return dump(json);
+  return dump({{"best_us", number(best_us)},
+               {"effort", effort},
+               {"seed", seed},
+               {"seconds", number(seconds)},
+               {"candidates", std::vector<Json>(candidates.begin(), candidates.end())}});
 }
 
 Ask decode_ask(std::string_view text) {
   return decode(text, [](const Json& json) {
-    Ask ask{{},
-            number(json.at("best_us")),
-            json.at("effort").get<double>(),
-            json.at("seed").get<std::uint64_t>(),
-            number(json.at("seconds"))};
+    Ask ask{json.at("candidates").get<std::vector<KernelCode>>(), number(json.at("best_us")),
+            json.at("effort").get<double>(), json.at("seed").get<std::uint64_t>(), number(json.at("seconds"))};
     if (!(ask.effort > 0 && ask.effort <= 1))
       throw Error(fmt::format("a worker's message: expected an effort in (0, 1], found {}", ask.effort),
                   Exit::environment);
-    for (const Json& candidate : json.at("candidates")) ask.candidates.push_back(candidate_of(candidate));
     return ask;
   });
 }

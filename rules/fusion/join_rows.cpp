@@ -75,16 +75,12 @@ std::optional<Axes> axes_to_join(const Fusion& fusion, const LoopOp& op) {
 
 void join(Fusion& fusion, LoopOp& op, const Axes& axes) {
   ir::Shape shape = fusion.shape(op);
-  std::vector<ir::Expr> index = written(fusion, op, op.output);
   const std::int64_t rows = shape[axes.rows];
   const ir::Expr joined = ir::tensor::coordinate(axes.rows);
   const ir::Substitution sigma = {{ir::tensor::coordinate(axes.outer).name(), joined / rows},
                                   {joined.name(), joined % rows}};
   shape[axes.rows] *= std::exchange(shape[axes.outer], 1);
-  for (ir::Expr& e : index) e = fusion.values.substitute(e, sigma, shape);
-  op.root = fusion.values.substitute(op.root, sigma, shape);
-  op.axes = std::move(shape);
-  op.index = std::move(index);
+  replace_axes(fusion, op, sigma, std::move(shape));
 }
 
 }  // namespace

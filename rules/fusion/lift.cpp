@@ -137,6 +137,13 @@ std::vector<ir::Expr> written(const Fusion& fusion, const LoopOp& op, int tensor
   return tensor == op.output && !op.axes.empty() ? op.index : identity(fusion.type(tensor).shape);
 }
 
+void replace_axes(Fusion& fusion, LoopOp& op, const ir::Substitution& sigma, ir::Shape axes) {
+  op.index = written(fusion, op, op.output);
+  for (ir::Expr& e : op.index) e = fusion.values.substitute(e, sigma, axes);
+  op.root = fusion.values.substitute(op.root, sigma, axes);
+  op.axes = std::move(axes);
+}
+
 std::vector<Result> results(const LoopOp& op) {
   std::vector<Result> all = op.others;
   all.push_back({op.output, op.root});

@@ -83,6 +83,8 @@ void complete(Fusion&, LoopOp&);
 std::vector<ir::Expr> identity(const ir::Shape&);
 /// The index at which a kernel writes `tensor`, which it computes.
 std::vector<ir::Expr> written(const Fusion&, const LoopOp&, int tensor);
+/// Gives a kernel other free axes. `sigma`: the old axes as expressions of the new ones, whose extents are `axes`.
+void replace_axes(Fusion&, LoopOp&, const ir::Substitution& sigma, ir::Shape axes);
 /// All results of a kernel, in the order in which they are written. The kernel's output is the last.
 std::vector<Result> results(const LoopOp&);
 bool computes(const LoopOp&, int tensor);

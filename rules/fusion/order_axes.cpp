@@ -53,17 +53,13 @@ std::vector<std::size_t> memory_order(const Layout& layout, std::size_t rank) {
 
 void reorder(Fusion& fusion, LoopOp& op, const std::vector<std::size_t>& order) {
   const ir::Shape& extents = fusion.shape(op);
-  std::vector<ir::Expr> index = written(fusion, op, op.output);
   ir::Substitution sigma;
   ir::Shape axes;
   for (std::size_t i = 0; i < order.size(); ++i) {
     axes.push_back(extents[order[i]]);
     sigma.emplace_back(ir::tensor::coordinate(order[i]).name(), ir::tensor::coordinate(i));
   }
-  for (ir::Expr& e : index) e = fusion.values.substitute(e, sigma, axes);
-  op.root = fusion.values.substitute(op.root, sigma, axes);
-  op.axes = std::move(axes);
-  op.index = std::move(index);
+  replace_axes(fusion, op, sigma, std::move(axes));
 }
 
 }  // namespace

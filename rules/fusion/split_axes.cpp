@@ -35,7 +35,6 @@ std::int64_t inner_extent(const Values& values, ValueId root, std::size_t axis, 
 }
 
 void split(Fusion& fusion, LoopOp& op, std::size_t axis, std::int64_t inner) {
-  std::vector<ir::Expr> index = written(fusion, op, op.output);
   ir::Shape axes = fusion.shape(op);
   ir::Substitution sigma;
   const auto old = [&](std::size_t d) { return ir::tensor::coordinate(d).name(); };
@@ -43,10 +42,7 @@ void split(Fusion& fusion, LoopOp& op, std::size_t axis, std::int64_t inner) {
   for (std::size_t d = axis + 1; d < axes.size(); ++d) sigma.emplace_back(old(d), ir::tensor::coordinate(d + 1));
   axes[axis] /= inner;
   axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(axis) + 1, inner);
-  for (ir::Expr& e : index) e = fusion.values.substitute(e, sigma, axes);
-  op.root = fusion.values.substitute(op.root, sigma, axes);
-  op.axes = std::move(axes);
-  op.index = std::move(index);
+  replace_axes(fusion, op, sigma, std::move(axes));
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -12,17 +11,15 @@
 
 #include "core/error.h"
 #include "core/text/json.h"
+#include "core/text/number.h"
 #include "core/text/text.h"
 
 namespace deplo::search::records {
 namespace {
 
 std::optional<double> number_in(std::string_view text) {
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || stop != end || !std::isfinite(number)) return std::nullopt;
-  return number;
+  const auto number = parse_number<double>(text);
+  return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
 std::optional<std::string> string_in(std::string_view json) {

@@ -58,11 +58,7 @@ class Anneal final : public Proposer {
 
 namespace kinds {
 
-extern constinit const SearcherKind anneal{
-    "anneal", "simulated annealing", anneal_parameters,
-    [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
-      return std::make_unique<Anneal>(space, settings);
-    }};
+extern constinit const SearcherKind anneal{"anneal", "simulated annealing", anneal_parameters, construct<Anneal>};
 
 }  // namespace kinds
 

@@ -92,10 +92,7 @@ class Beam final : public Proposer {
 namespace kinds {
 
 extern constinit const SearcherKind beam{"beam", "beam search over the levels, with sampled completions",
-                                         beam_parameters,
-                                         [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
-                                           return std::make_unique<Beam>(space, settings);
-                                         }};
+                                         beam_parameters, construct<Beam>};
 
 }  // namespace kinds
 

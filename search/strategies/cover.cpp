@@ -20,16 +20,12 @@ class Cover final : public Searcher {
   Cover(const Space& space, const Settings& settings) : tree_(space), rng_(settings.seed()) {}
 
   std::vector<Candidate> ask(std::size_t n) override {
-    std::vector<Candidate> candidates;
-    while (candidates.size() < n) {
+    return ask_each(n, [this] {
       constexpr int little = 2;
       const Trail way = fresh_ < little ? longest_way() : Trail{};
       fresh_ = 0;
-      Candidate candidate = tree_.descend([&](const Node& node) { return choose(node, way); });
-      if (!candidate) break;
-      candidates.push_back(std::move(candidate));
-    }
-    return candidates;
+      return tree_.descend([&](const Node& node) { return choose(node, way); });
+    });
   }
   void tell(const Candidate& candidate, const Outcome& outcome) override { tree_.tell(candidate, reward(outcome)); }
 
@@ -92,12 +88,7 @@ class Cover final : public Searcher {
 namespace kinds {
 
 extern constinit const SearcherKind cover{
-    "cover",
-    "every value of every knob in few schedules, to find faults",
-    {},
-    [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
-      return std::make_unique<Cover>(space, settings);
-    }};
+    "cover", "every value of every knob in few schedules, to find faults", {}, construct<Cover>};
 
 }  // namespace kinds
 

@@ -100,11 +100,8 @@ class Evolve final : public ModelSearcher {
 
 namespace kinds {
 
-extern constinit const SearcherKind evolve{
-    "evolve", "evolutionary search guided by the model, as in Ansor", evolve_parameters,
-    [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
-      return racing(std::make_unique<Evolve>(space, settings), settings);
-    }};
+extern constinit const SearcherKind evolve{"evolve", "evolutionary search guided by the model, as in Ansor",
+                                           evolve_parameters, construct_racing<Evolve>};
 
 }  // namespace kinds
 

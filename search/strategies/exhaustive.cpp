@@ -14,7 +14,7 @@ std::size_t first_open(const Node& node) {
 
 class Exhaustive final : public Searcher {
  public:
-  explicit Exhaustive(const Space& space) : tree_(space) {}
+  Exhaustive(const Space& space, const Settings&) : tree_(space) {}
   std::vector<Candidate> ask(std::size_t n) override { return tree_.descend(n, first_open); }
   void tell(const Candidate& candidate, const Outcome& outcome) override { tree_.tell(candidate, reward(outcome)); }
 
@@ -26,14 +26,11 @@ class Exhaustive final : public Searcher {
 
 namespace kinds {
 
-extern constinit const SearcherKind exhaustive{"exhaustive",
-                                               "every schedule, depth first in the order of the options",
-                                               {},
-                                               [](const Space& space, const Settings&) -> std::unique_ptr<Searcher> {
-                                                 return std::make_unique<Exhaustive>(space);
-                                               },
-                                               /*takes_any=*/false,
-                                               /*walks_all=*/true};
+extern constinit const SearcherKind exhaustive{.name = "exhaustive",
+                                               .summary = "every schedule, depth first in the order of the options",
+                                               .parameters = {},
+                                               .make = construct<Exhaustive>,
+                                               .walks_all = true};
 
 }  // namespace kinds
 

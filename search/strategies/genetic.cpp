@@ -74,11 +74,8 @@ class Genetic final : public Proposer {
 
 namespace kinds {
 
-extern constinit const SearcherKind genetic{
-    "genetic", "steady-state genetic algorithm with repair by replay", genetic_parameters,
-    [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
-      return std::make_unique<Genetic>(space, settings);
-    }};
+extern constinit const SearcherKind genetic{"genetic", "steady-state genetic algorithm with repair by replay",
+                                            genetic_parameters, construct<Genetic>};
 
 }  // namespace kinds
 

@@ -6,7 +6,7 @@ namespace {
 
 class Heuristic final : public Searcher {
  public:
-  explicit Heuristic(const Space& space) : candidate_(heuristic(space)) {}
+  Heuristic(const Space& space, const Settings&) : candidate_(heuristic(space)) {}
 
   std::vector<Candidate> ask(std::size_t n) override {
     if (done_ || n == 0) return {};
@@ -29,12 +29,8 @@ class Heuristic final : public Searcher {
 
 namespace kinds {
 
-extern constinit const SearcherKind heuristic{"heuristic",
-                                              "the first option of every fork: the untuned compiler",
-                                              {},
-                                              [](const Space& space, const Settings&) -> std::unique_ptr<Searcher> {
-                                                return std::make_unique<Heuristic>(space);
-                                              }};
+extern constinit const SearcherKind heuristic{
+    "heuristic", "the first option of every fork: the untuned compiler", {}, construct<Heuristic>};
 
 }  // namespace kinds
 

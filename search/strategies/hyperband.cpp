@@ -53,9 +53,7 @@ class Hyperband final : public Searcher {
   }
 
   std::vector<Candidate> ask(std::size_t n) override {
-    std::vector<Candidate> candidates;
-    for (Candidate one; candidates.size() < n && (one = next());) candidates.push_back(one);
-    return candidates;
+    return ask_each(n, [this] { return next(); });
   }
 
   void tell(const Candidate& candidate, const Outcome& outcome) override {
@@ -144,9 +142,7 @@ namespace kinds {
 
 extern constinit const SearcherKind hyperband{
     "hyperband", "successive halving: little effort for many candidates, full effort for the best",
-    hyperband_parameters, [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
-      return std::make_unique<Hyperband>(space, settings);
-    }};
+    hyperband_parameters, construct<Hyperband>};
 
 }  // namespace kinds
 

@@ -168,16 +168,14 @@ class Shared final : public Searcher {
         random_(settings.number("random")) {}
 
   std::vector<Candidate> ask(std::size_t n) override {
-    std::vector<Candidate> candidates;
-    while (candidates.size() < n) {
+    return ask_each(n, [this] {
       Candidate candidate = next();
-      if (!candidate) break;
+      if (!candidate) return candidate;
       const model::Codes codes = encoding_.codes(candidate->trail());
       pool_.asked(codes);
       statistics_.ask(codes);
-      candidates.push_back(std::move(candidate));
-    }
-    return candidates;
+      return candidate;
+    });
   }
 
   void tell(const Candidate& candidate, const Outcome& outcome) override {

@@ -41,11 +41,8 @@ class Model final : public ModelSearcher {
 
 namespace kinds {
 
-extern constinit const SearcherKind model{
-    "model", "Bayesian optimisation: Gaussian process, lower confidence bound", model_parameters,
-    [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
-      return racing(std::make_unique<Model>(space, settings), settings);
-    }};
+extern constinit const SearcherKind model{"model", "Bayesian optimisation: Gaussian process, lower confidence bound",
+                                          model_parameters, construct_racing<Model>};
 
 }  // namespace kinds
 

@@ -127,11 +127,9 @@ class Portfolio final : public Searcher {
 
 namespace kinds {
 
-extern constinit const SearcherKind portfolio{
-    "portfolio", "model, ils and genetic; a bandit prefers the most successful", portfolio_parameters,
-    [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
-      return racing(std::make_unique<Portfolio>(space, settings), settings);
-    }};
+extern constinit const SearcherKind portfolio{"portfolio",
+                                              "model, ils and genetic; a bandit prefers the most successful",
+                                              portfolio_parameters, construct_racing<Portfolio>};
 
 }  // namespace kinds
 

@@ -12,14 +12,11 @@ constexpr int max_known = 100;  // wishes in a row for known candidates, after w
 }  // namespace
 
 std::vector<Candidate> Proposer::ask(std::size_t n) {
-  std::vector<Candidate> candidates;
-  while (candidates.size() < n) {
+  return ask_each(n, [this] {
     Candidate candidate = next();
-    if (!candidate) break;
-    times_.try_emplace(deplo::print(candidate->trail()));
-    candidates.push_back(std::move(candidate));
-  }
-  return candidates;
+    if (candidate) times_.try_emplace(deplo::print(candidate->trail()));
+    return candidate;
+  });
 }
 
 Candidate Proposer::next() {

@@ -48,14 +48,11 @@ class Puct final : public Searcher {
         batch_(settings.number("batch")) {}
 
   std::vector<Candidate> ask(std::size_t n) override {
-    std::vector<Candidate> candidates;
-    while (candidates.size() < n) {
+    return ask_each(n, [this] {
       Candidate candidate = next();
-      if (!candidate) break;
-      surrogate_.asked(candidate);
-      candidates.push_back(std::move(candidate));
-    }
-    return candidates;
+      if (candidate) surrogate_.asked(candidate);
+      return candidate;
+    });
   }
 
   void tell(const Candidate& candidate, const Outcome& outcome) override {
@@ -162,9 +159,7 @@ class Puct final : public Searcher {
 namespace kinds {
 
 extern constinit const SearcherKind puct{"puct", "Monte Carlo tree search with the model as its prior", puct_parameters,
-                                         [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
-                                           return racing(std::make_unique<Puct>(space, settings), settings);
-                                         }};
+                                         construct_racing<Puct>};
 
 }  // namespace kinds
 

@@ -89,4 +89,10 @@ class Race final : public Searcher {
 /// the full evaluation after it are two.
 std::unique_ptr<Searcher> racing(std::unique_ptr<Searcher>, const Settings&);
 
+/// SearcherKind::make of a searcher of class S that races.
+template <class S>
+std::unique_ptr<Searcher> construct_racing(const Space& space, const Settings& settings) {
+  return racing(std::make_unique<S>(space, settings), settings);
+}
+
 }  // namespace deplo::search::strategies

@@ -27,12 +27,7 @@ class Random final : public Searcher {
 namespace kinds {
 
 extern constinit const SearcherKind random{
-    "random",
-    "uniform choices without repetition: the baseline of every comparison",
-    {},
-    [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
-      return std::make_unique<Random>(space, settings);
-    }};
+    "random", "uniform choices without repetition: the baseline of every comparison", {}, construct<Random>};
 
 }  // namespace kinds
 

@@ -38,13 +38,7 @@ Candidate Tree::descend(const Choose& choose) {
 }
 
 std::vector<Candidate> Tree::descend(std::size_t n, const Choose& choose) {
-  std::vector<Candidate> candidates;
-  while (candidates.size() < n) {
-    Candidate candidate = descend(choose);
-    if (!candidate) break;
-    candidates.push_back(std::move(candidate));
-  }
-  return candidates;
+  return ask_each(n, [&] { return descend(choose); });
 }
 
 void Tree::tell(const Candidate& candidate, double reward) {

@@ -144,7 +144,8 @@ std::string check_graph(const Source& source) {
   options.device = "interpreter";
   const ir::torch::Graph graph = engine::read_graph(file);
   double steps = 0;
-  for (const ir::Program& kernel : engine::lower_to_module(graph, {}).kernels) {
+  const ir::Module module = engine::lower_by_trail(graph, {}, {}).value().module;
+  for (const ir::Program& kernel : module.kernels) {
     steps += rules::lane_steps(kernel);
     for (const ir::Buffer& buffer : kernel.buffers) steps += static_cast<double>(ir::span(buffer));
   }

@@ -22,7 +22,7 @@ namespace deplo::engine {
 namespace {
 
 ir::Module lower(const std::string& code, const Passes& passes = {}) {
-  return lower_to_module(read_graph({Expression{code, "-c"}}), passes);
+  return lower_by_trail(read_graph({Expression{code, "-c"}}), passes, {}).value().module;
 }
 
 // Expects that the code becomes the kernel that is written by hand in configs/kernels, up to names.

@@ -182,7 +182,7 @@ ir::Module attention(int tokens, const char* form) {
       tokens);
   Passes passes;
   passes.fixed = {{"attention", form}};
-  return lower_to_module(read_graph({Expression{text, "-c"}}), passes);
+  return lower_by_trail(read_graph({Expression{text, "-c"}}), passes, {}).value().module;
 }
 
 // Returns the bytes of all buffers except those of inputs, parameters and outputs.
@@ -211,7 +211,7 @@ TEST(Plan, ABlockOfAnAttentionTakesNoMoreSharedMemoryForMoreKeys) {
       const std::string text =
           fmt::format("q = torch.randn(4, {}, 64); F.scaled_dot_product_attention(q, q, q)", tokens);
       const ir::Module module =
-          lower_to_module(read_graph({Expression{text, "-c"}}), {.fixed = {{"attention", "fused"}}});
+          lower_by_trail(read_graph({Expression{text, "-c"}}), {.fixed = {{"attention", "fused"}}}, {}).value().module;
       return rules::shared_bytes(rules::heuristic(module.kernels.at(0), target).program(), target);
     };
     EXPECT_GT(shared(1024), 0) << name;

@@ -165,7 +165,7 @@ TEST(Count, ASiblingDiffersInOneChoiceAndWhatFollows) {
       EXPECT_EQ(sibling.leaf->trail()[level] == path.leaf->trail()[level], level != sibling.level);
   }
   EXPECT_EQ(changed, (std::set<std::size_t>{0, 2})) << "a fork with one option has no other";
-  EXPECT_FALSE(random_sibling(toy::levels({1, 1}), heuristic_path(toy::levels({1, 1})), rng).leaf);
+  EXPECT_FALSE(random_sibling(toy::levels({1, 1}), random_path(toy::levels({1, 1}), rng), rng).leaf);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ std::string write_pages(const std::string& folder, const CommandText& program) {
   if (error) throw Error(folder + ": cannot be created: " + error.message(), Exit::environment);
   const std::vector<ManPage> pages = man_pages(program);
   for (const ManPage& page : pages) write_file(std::filesystem::path(folder) / page.file, page.text);
-  return folder + ": " + counted(static_cast<std::int64_t>(pages.size()), "page") + "\n";
+  return folder + ": " + counted(pages.size(), "page") + "\n";
 }
 
 }  // namespace

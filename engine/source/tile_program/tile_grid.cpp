@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <vector>
 
 #include "core/error.h"
+#include "core/text/characters.h"
 #include "core/text/nearest.h"
 #include "ir/tile_program/interpret/interpret.h"
 
@@ -58,7 +58,7 @@ class GridReader {
   }
 
   std::int64_t operand() {
-    if (std::isdigit(static_cast<unsigned char>(peek())) != 0) return number();
+    if (is_digit(peek())) return number();
     if (take('-')) return nested([&] { return calculate('-', 0, operand()); });
     if (peek() == '(') return in_parentheses([&] { return sum(); });
     const std::size_t begin = at_;
@@ -142,8 +142,7 @@ class GridReader {
   std::string_view word() {
     peek();
     const std::size_t begin = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_'))
-      ++at_;
+    while (at_ < text_.size() && is_word_char(text_[at_])) ++at_;
     return text_.substr(begin, at_ - begin);
   }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -14,6 +13,8 @@
 #include "core/file.h"
 #include "core/rng.h"
 #include "core/text/characters.h"
+#include "core/text/number.h"
+#include "core/text/split.h"
 #include "core/text/text.h"
 #include "engine/loop/kernel.h"
 #include "engine/source/fill_kernels.h"
@@ -35,24 +36,16 @@ constexpr const char* argument_forms =
 /// Reads whole numbers separated by commas; nullopt if the text is anything else.
 std::optional<tiles::Extents> read_numbers(std::string_view text) {
   tiles::Extents numbers;
-  for (bool more = true; more;) {
-    const std::size_t comma = text.find(',');
-    more = comma != std::string_view::npos;
-    const std::string_view word = text.substr(0, comma);
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
-    numbers.push_back(value);
-    if (more) text.remove_prefix(comma + 1);
+  for (const std::string_view word : split_at(text, ',')) {
+    const auto value = parse_number<std::int64_t>(word);
+    if (!value) return std::nullopt;
+    numbers.push_back(*value);
   }
   return numbers;
 }
 
 /// Returns true if the text can be the name of a kernel's parameter.
-bool is_name(const std::string& text) {
-  const auto continues = [](char c) { return is_letter(c) || is_digit(c); };
-  return !text.empty() && is_letter(text.front()) && std::ranges::all_of(text, continues) && !ir::is_reserved(text);
-}
+bool is_name(const std::string& text) { return is_identifier(text) && !ir::is_reserved(text); }
 
 /// An argument as the user gives it: an array or a number.
 using Given = std::variant<TileLaunch::Array, std::int64_t, double>;
@@ -140,13 +133,8 @@ class Reader {
   }
 
   static std::optional<Given> read_number(std::string_view text) {
-    const char* const end = text.data() + text.size();
-    std::int64_t whole = 0;
-    if (const auto read = std::from_chars(text.data(), end, whole); read.ec == std::errc() && read.ptr == end)
-      return whole;
-    double real = 0;
-    if (const auto read = std::from_chars(text.data(), end, real); read.ec == std::errc() && read.ptr == end)
-      return real;
+    if (const auto whole = parse_number<std::int64_t>(text)) return *whole;
+    if (const auto real = parse_number<double>(text)) return *real;
     return std::nullopt;
   }
 

@@ -13,7 +13,6 @@
 #include "core/error.h"
 #include "measure/cuda/compiler/headers.h"
 #include "measure/cuda/driver.h"
-#include "measure/cuda/library.h"
 
 namespace deplo::measure::cuda {
 namespace {
@@ -41,7 +40,7 @@ int give_up(void* deadline, void*) {
 }  // namespace
 
 const Nvrtc& Nvrtc::get() {
-  static const Nvrtc nvrtc(library_name);  // if the constructor throws, the next call tries again
+  static const Nvrtc nvrtc{Library(library_name)};  // if the constructor throws, the next call tries again
   return nvrtc;
 }
 
@@ -56,7 +55,7 @@ const Nvrtc& Nvrtc::for_driver(int version) {
   LibraryName older{"NVRTC", {}, ""};
   for (int m = major; m >= oldest_major; --m) older.files.push_back(fmt::format("libnvrtc.so.{}", m));
   try {
-    return opened.emplace(major, Nvrtc(older)).first->second;
+    return opened.emplace(major, Nvrtc(Library(older))).first->second;
   } catch (const Error&) {
     throw Error(
         fmt::format("NVRTC {0} makes machine code that the driver, of CUDA {1}.{2}, does not load: install NVRTC "
@@ -80,29 +79,12 @@ bool Nvrtc::available() {
   }
 }
 
-Nvrtc::Nvrtc(const LibraryName& name) { find_functions(Library(name)); }
+Nvrtc::Nvrtc(const std::filesystem::path& file) : Nvrtc(Library(library_name, file)) {}
 
-Nvrtc::Nvrtc(const std::filesystem::path& file) { find_functions(Library(library_name, file)); }
-
-void Nvrtc::find_functions(const Library& library) {
-  int (*get_version)(int*, int*) = nullptr;
-  int (*count)(int*) = nullptr;
-  int (*get_architectures)(int*) = nullptr;
-  library.find("nvrtcVersion", get_version);
-  library.find("nvrtcGetNumSupportedArchs", count);
-  library.find("nvrtcGetSupportedArchs", get_architectures);
-  library.find("nvrtcCreateProgram", create_);
-  library.find("nvrtcDestroyProgram", destroy_);
-  library.find("nvrtcCompileProgram", compile_);
-  library.find("nvrtcGetProgramLogSize", log_size_);
-  library.find("nvrtcGetProgramLog", log_);
-  library.find("nvrtcGetCUBINSize", cubin_size_);
-  library.find("nvrtcGetCUBIN", cubin_);
-  library.find("nvrtcGetPTXSize", ptx_size_);
-  library.find("nvrtcGetPTX", ptx_);
-  library.find("nvrtcAddNameExpression", add_name_);
-  library.find("nvrtcGetLoweredName", lowered_name_);
-  library.find_optional("nvrtcSetFlowCallback", flow_);
+Nvrtc::Nvrtc(const Library& library) : library_(library) {
+  int (*const get_version)(int*, int*) = library_.find("nvrtcVersion");
+  int (*const count)(int*) = library_.find("nvrtcGetNumSupportedArchs");
+  int (*const get_architectures)(int*) = library_.find("nvrtcGetSupportedArchs");
   int n = 0;
   bool works = get_version(&major_, &minor_) == 0 && count(&n) == 0 && n > 0;
   architectures_.resize(static_cast<std::size_t>(std::max(n, 0)));

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "measure/cuda/library.h"
+
 namespace deplo::measure::cuda {
 
 /// Immutable once opened. Several threads may use it at the same time (NVRTC User Guide, "Thread Safety").
@@ -48,21 +50,26 @@ class Nvrtc {
                  double seconds = std::numeric_limits<double>::infinity(), const std::string& name = "") const;
 
  private:
-  explicit Nvrtc(const struct LibraryName&);
-  void find_functions(const class Library&);
+  explicit Nvrtc(const Library&);
   using Program = struct OpaqueProgram*;
   using Get = int (*)(Program, char*);
   using GetSize = int (*)(Program, std::size_t*);
   static std::string text(Program, GetSize, Get);
 
-  int (*create_)(Program*, const char* source, const char* name, int, const char* const*, const char* const*) = nullptr;
-  int (*destroy_)(Program*) = nullptr;
-  int (*compile_)(Program, int count, const char* const* options) = nullptr;
-  int (*add_name_)(Program, const char* expression) = nullptr;
-  int (*lowered_name_)(Program, const char* expression, const char** name) = nullptr;
-  int (*flow_)(Program, int (*callback)(void*, void*), void*) = nullptr;
-  GetSize log_size_ = nullptr, cubin_size_ = nullptr, ptx_size_ = nullptr;
-  Get log_ = nullptr, cubin_ = nullptr, ptx_ = nullptr;
+  Library library_;
+  int (*create_)(Program*, const char* source, const char* name, int, const char* const*,
+                 const char* const*) = library_.find("nvrtcCreateProgram");
+  int (*destroy_)(Program*) = library_.find("nvrtcDestroyProgram");
+  int (*compile_)(Program, int count, const char* const* options) = library_.find("nvrtcCompileProgram");
+  int (*add_name_)(Program, const char* expression) = library_.find("nvrtcAddNameExpression");
+  int (*lowered_name_)(Program, const char* expression, const char** name) = library_.find("nvrtcGetLoweredName");
+  int (*flow_)(Program, int (*callback)(void*, void*), void*) = library_.find_optional("nvrtcSetFlowCallback");
+  GetSize log_size_ = library_.find("nvrtcGetProgramLogSize");
+  GetSize cubin_size_ = library_.find("nvrtcGetCUBINSize");
+  GetSize ptx_size_ = library_.find("nvrtcGetPTXSize");
+  Get log_ = library_.find("nvrtcGetProgramLog");
+  Get cubin_ = library_.find("nvrtcGetCUBIN");
+  Get ptx_ = library_.find("nvrtcGetPTX");
   int major_ = 0, minor_ = 0;
   std::string version_;
   std::vector<int> architectures_;

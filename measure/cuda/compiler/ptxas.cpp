@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <vector>
 
+#include "core/text/number.h"
+#include "core/text/split.h"
 #include "core/text/text.h"
 
 namespace deplo::measure::cuda {
@@ -17,19 +18,7 @@ std::int64_t number_before(std::string_view line, std::string_view words) {
   const std::size_t at = line.find(words);
   if (at == std::string_view::npos || at == 0) return -1;
   const std::size_t start = line.find_last_not_of("0123456789", at - 1) + 1;
-  std::int64_t value = -1;
-  const auto [end, error] = std::from_chars(line.data() + start, line.data() + at, value);
-  return error == std::errc() && end == line.data() + at ? value : -1;
-}
-
-// Calls visit(line) for each line, without its line break.
-template <class Visit>
-void for_each_line(std::string_view text, const Visit& visit) {
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    visit(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  return parse_number<std::int64_t>(line.substr(start, at - start)).value_or(-1);
 }
 
 void read_line(std::string_view line, PtxasLog& result) {
@@ -73,7 +62,7 @@ PtxasLog parse_log(std::string_view log, std::string_view entry) {
   PtxasLog result;
   bool ours = false;
   std::vector<std::string> notes;
-  for_each_line(log, [&](std::string_view line) {
+  for (const std::string_view line : lines_of(log)) {
     if (const std::size_t at = line.find(starts); at != std::string_view::npos) {
       const std::string_view name = line.substr(at + starts.size());
       ours = name.substr(0, name.find('\'')) == entry;
@@ -84,7 +73,7 @@ PtxasLog parse_log(std::string_view log, std::string_view entry) {
       result.warnings += std::string(line) + "\n";
     if (std::string said = note(line, entry); !said.empty() && std::ranges::find(notes, said) == notes.end())
       notes.push_back(std::move(said));
-  });
+  }
   result.notes = join(notes, "; ");
   return result;
 }

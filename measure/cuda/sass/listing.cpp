@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "core/text/split.h"
 #include "core/text/text.h"
 
 namespace deplo::measure::cuda::sass {
@@ -35,11 +36,9 @@ bool is_opcode(std::string_view word) {
 class Reader {
  public:
   Listing read(std::string_view text) {
-    while (!text.empty()) {
-      const std::size_t end = std::min(text.find('\n'), text.size());
+    for (const std::string_view line : lines_of(text)) {
       ++number_;
-      read_line(text.substr(0, end));
-      text.remove_prefix(std::min(end + 1, text.size()));
+      read_line(line);
     }
     if (listing_.functions.empty()) fail("machine code, as `nvdisasm --print-code` prints it", "none");
     for (Function& function : listing_.functions) leave_out_padding(function);

@@ -144,10 +144,7 @@ void store(Binder& b) {
   b.to().size = static_cast<std::uint8_t>(lanes * bits / 8);
   const std::vector<Operand> list = vector_of(b, 1, lanes);
   const int own = register_bits(b, list, bits);
-  for (const Operand& o : list) {
-    const RegisterPlace place = b.read(o, own);
-    b.detail().b.push_back(place);
-  }
+  for (const Operand& o : list) b.detail().b.push_back(b.read(o, own));
   with_register(own, [&](auto r) {
     using Register = typename decltype(r)::type;
     if (bits == 8) b.to().run = run_store<std::uint8_t, Register>;
@@ -158,56 +155,9 @@ void store(Binder& b) {
 }
 
 // ---- atom and red: the lanes execute one after the other.
-template <class T>
-using Combine = T (*)(T old, T b, T c);
-
-template <class T>
-T added(T a, T b, T) {
-  if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-  else
-    return a + b;
-}
-template <class T>
-T least(T a, T b, T) {
-  return std::min(a, b);
-}
-template <class T>
-T most(T a, T b, T) {
-  return std::max(a, b);
-}
-template <class T>
-T exchanged(T, T b, T) {
-  return b;
-}
-template <class T>
-T swapped(T a, T b, T c) {
-  return a == b ? c : a;
-}
-template <class T>
-T both(T a, T b, T) {
-  return a & b;
-}
-template <class T>
-T either(T a, T b, T) {
-  return a | b;
-}
-template <class T>
-T different(T a, T b, T) {
-  return a ^ b;
-}
-// PTX ISA, "atom": inc and dec wrap around at b.
-template <class T>
-T incremented(T a, T b, T) {
-  return a >= b ? 0 : a + 1;
-}
-template <class T>
-T decremented(T a, T b, T) {
-  return a == 0 || a > b ? b : a - 1;
-}
-
 // In the Detail, d has the old values, and b and c have the operands, one per element of a vector.
-template <class T, Combine<T> combine>
+// `F`: computes the new value from the old one and the operands.
+template <class T, class F>
 Flow run_atomic(Warp& w, const Instruction& i, Lanes active) {
   const Detail& t = *i.detail;
   for (std::size_t l = 0; l < warp_lanes; ++l) {
@@ -217,7 +167,7 @@ Flow run_atomic(Warp& w, const Instruction& i, Lanes active) {
     for (std::size_t k = 0; k < t.b.size(); ++k) {
       T old;
       std::memcpy(&old, at + k * sizeof(T), sizeof(T));
-      const T result = combine(old, w.lanes<T>(t.b[k])[l], t.c.empty() ? T{} : w.lanes<T>(t.c[k])[l]);
+      const T result = F{}(old, w.lanes<T>(t.b[k])[l], t.c.empty() ? T{} : w.lanes<T>(t.c[k])[l]);
       std::memcpy(at + k * sizeof(T), &result, sizeof(T));
       if (!t.d.empty()) w.lanes<T>(t.d[k])[l] = old;
       writes |= t.c.empty() || old == w.lanes<T>(t.b[k])[l];  // a failed cas only reads
@@ -229,17 +179,25 @@ Flow run_atomic(Warp& w, const Instruction& i, Lanes active) {
 
 template <class T>
 Meaning atomic_of(const Binder& b) {
-  if (b.has("add")) return run_atomic<T, added<T>>;
-  if (b.has("min")) return run_atomic<T, least<T>>;
-  if (b.has("max")) return run_atomic<T, most<T>>;
-  if (b.has("exch")) return run_atomic<T, exchanged<T>>;
+  const auto of = []<class F>(F) -> Meaning { return run_atomic<T, F>; };
+  if (b.has("add"))
+    return of([](T x, T y, T) -> T {
+      if constexpr (std::is_integral_v<T>)
+        return static_cast<T>(static_cast<std::uint64_t>(x) + static_cast<std::uint64_t>(y));
+      else
+        return x + y;
+    });
+  if (b.has("min")) return of([](T x, T y, T) { return std::min(x, y); });
+  if (b.has("max")) return of([](T x, T y, T) { return std::max(x, y); });
+  if (b.has("exch")) return of([](T, T y, T) { return y; });
   if constexpr (std::is_unsigned_v<T>) {
-    if (b.has("cas")) return run_atomic<T, swapped<T>>;
-    if (b.has("and")) return run_atomic<T, both<T>>;
-    if (b.has("or")) return run_atomic<T, either<T>>;
-    if (b.has("xor")) return run_atomic<T, different<T>>;
-    if (b.has("inc")) return run_atomic<T, incremented<T>>;
-    if (b.has("dec")) return run_atomic<T, decremented<T>>;
+    if (b.has("cas")) return of([](T x, T y, T z) { return x == y ? z : x; });
+    if (b.has("and")) return of([](T x, T y, T) -> T { return x & y; });
+    if (b.has("or")) return of([](T x, T y, T) -> T { return x | y; });
+    if (b.has("xor")) return of([](T x, T y, T) -> T { return x ^ y; });
+    // PTX ISA, "atom": inc and dec wrap around at y.
+    if (b.has("inc")) return of([](T x, T y, T) -> T { return x >= y ? 0 : x + 1; });
+    if (b.has("dec")) return of([](T x, T y, T) -> T { return x == 0 || x > y ? y : x - 1; });
   }
   b.fail("an operation of this type");
 }
@@ -255,20 +213,10 @@ void bind_atomic(Binder& b) {
   b.to().order = order_of(b);
   b.address(first);
   b.to().size = static_cast<std::uint8_t>(lanes * bits / 8);
-  for (const Operand& o : vector_of(b, first + 1, lanes)) {
-    const RegisterPlace place = b.read(o, bits);
-    b.detail().b.push_back(place);
-  }
-  if (swaps) {
-    const RegisterPlace place = b.read(first + 2, bits);
-    b.detail().c.push_back(place);
-  }
-  if (gives) {
-    for (const Operand& o : vector_of(b, 0, lanes)) {
-      const RegisterPlace place = b.write(o, bits);
-      b.detail().d.push_back(place);
-    }
-  }
+  for (const Operand& o : vector_of(b, first + 1, lanes)) b.detail().b.push_back(b.read(o, bits));
+  if (swaps) b.detail().c.push_back(b.read(first + 2, bits));
+  if (!gives) return;
+  for (const Operand& o : vector_of(b, 0, lanes)) b.detail().d.push_back(b.write(o, bits));
 }
 
 namespace {

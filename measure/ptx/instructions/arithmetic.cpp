@@ -33,147 +33,77 @@ template <class T>
 constexpr std::uint64_t wide(T x) {
   return static_cast<std::uint64_t>(x);
 }
-template <class T>
-struct Add {
-  T operator()(T a, T b) const { return wrapped<T>(wide(a) + wide(b)); }
-};
-template <class T>
-struct Subtract {
-  T operator()(T a, T b) const { return wrapped<T>(wide(a) - wide(b)); }
-};
-template <class T>
-struct Low {
-  T operator()(T a, T b) const { return wrapped<T>(wide(a) * wide(b)); }
-};
-template <class T>
-struct High {
-  T operator()(T a, T b) const {
-    return static_cast<T>(static_cast<Wide<T>>(a) * static_cast<Wide<T>>(b) >> bits_in<T>);
-  }
-};
-template <class T>
-struct Product {
-  Wide<T> operator()(T a, T b) const { return static_cast<Wide<T>>(a) * static_cast<Wide<T>>(b); }
-};
-template <class T>
-struct LowSum {
-  T operator()(T a, T b, T c) const { return wrapped<T>(wide(a) * wide(b) + wide(c)); }
-};
-template <class T>
-struct HighSum {
-  T operator()(T a, T b, T c) const { return wrapped<T>(wide(High<T>{}(a, b)) + wide(c)); }
-};
-template <class T>
-struct ProductSum {
-  Wide<T> operator()(T a, T b, Wide<T> c) const { return wrapped<Wide<T>>(wide(Product<T>{}(a, b)) + wide(c)); }
-};
+using Add = decltype([]<class T>(T a, T b) { return wrapped<T>(wide(a) + wide(b)); });
+using Subtract = decltype([]<class T>(T a, T b) { return wrapped<T>(wide(a) - wide(b)); });
+using Low = decltype([]<class T>(T a, T b) { return wrapped<T>(wide(a) * wide(b)); });
+using Product = decltype([]<class T>(T a, T b) { return static_cast<Wide<T>>(a) * static_cast<Wide<T>>(b); });
+using High = decltype([]<class T>(T a, T b) { return static_cast<T>(Product{}(a, b) >> bits_in<T>); });
+using LowSum = decltype([]<class T>(T a, T b, T c) { return wrapped<T>(wide(a) * wide(b) + wide(c)); });
+using HighSum = decltype([]<class T>(T a, T b, T c) { return wrapped<T>(wide(High{}(a, b)) + wide(c)); });
+using ProductSum = decltype([]<class T>(T a, T b, Wide<T> c) {
+  return wrapped<Wide<T>>(wide(Product{}(a, b)) + wide(c));
+});
 // PTX ISA, "div": the result of a division by zero is machine-specific.
-template <class T>
-struct Divide {
-  T operator()(T a, T b) const {
-    if (b == 0) return static_cast<T>(-1);
-    if (std::is_signed_v<T> && b == static_cast<T>(-1)) return wrapped<T>(0 - wide(a));
-    return static_cast<T>(a / b);
-  }
-};
-template <class T>
-struct Remainder {
-  T operator()(T a, T b) const {
-    if (b == 0) return a;
-    if (std::is_signed_v<T> && b == static_cast<T>(-1)) return 0;
-    return static_cast<T>(a % b);
-  }
-};
-template <class T>
-struct Least {
-  T operator()(T a, T b) const { return std::min(a, b); }
-};
-template <class T>
-struct Most {
-  T operator()(T a, T b) const { return std::max(a, b); }
-};
-template <class T>
-struct Absolute {
-  T operator()(T a) const { return a < 0 ? wrapped<T>(0 - wide(a)) : a; }
-};
-template <class T>
-struct Negative {
-  T operator()(T a) const { return wrapped<T>(0 - wide(a)); }
-};
-template <class T>
-struct And {
-  T operator()(T a, T b) const { return static_cast<T>(a & b); }
-};
-template <class T>
-struct Or {
-  T operator()(T a, T b) const { return static_cast<T>(a | b); }
-};
-template <class T>
-struct Xor {
-  T operator()(T a, T b) const { return static_cast<T>(a ^ b); }
-};
-template <class T>
-struct Not {
-  T operator()(T a) const { return static_cast<T>(~a); }
-};
-template <class T>
-struct LogicalNot {
-  T operator()(T a) const { return a == 0 ? T{1} : T{0}; }
-};
-template <class T>
-struct ShiftLeft {
-  T operator()(T a, std::uint32_t b) const { return b >= bits_in<T> ? T{0} : wrapped<T>(wide(a) << b); }
-};
-template <class T>
-struct ShiftRight {
-  T operator()(T a, std::uint32_t b) const {
-    if (b >= bits_in<T>) return std::is_signed_v<T> && a < 0 ? static_cast<T>(-1) : T{0};
-    return static_cast<T>(a >> b);
-  }
-};
-template <class T>
-struct Population {
-  std::uint32_t operator()(T a) const { return static_cast<std::uint32_t>(std::popcount(a)); }
-};
-template <class T>
-struct LeadingZeros {
-  std::uint32_t operator()(T a) const { return static_cast<std::uint32_t>(std::countl_zero(a)); }
-};
-template <class T>
-struct Reversed {
-  T operator()(T a) const {
-    T r = 0;
-    for (int i = 0; i < bits_in<T>; ++i) r = static_cast<T>(r << 1 | (a >> i & 1));
-    return r;
-  }
-};
+using Divide = decltype([]<class T>(T a, T b) {
+  if (b == 0) return static_cast<T>(-1);
+  if (std::is_signed_v<T> && b == static_cast<T>(-1)) return wrapped<T>(0 - wide(a));
+  return static_cast<T>(a / b);
+});
+using Remainder = decltype([]<class T>(T a, T b) {
+  if (b == 0) return a;
+  if (std::is_signed_v<T> && b == static_cast<T>(-1)) return T{0};
+  return static_cast<T>(a % b);
+});
+using Least = decltype([]<class T>(T a, T b) { return std::min(a, b); });
+using Most = decltype([]<class T>(T a, T b) { return std::max(a, b); });
+using Absolute = decltype([]<class T>(T a) { return a < 0 ? wrapped<T>(0 - wide(a)) : a; });
+using Negative = decltype([]<class T>(T a) { return wrapped<T>(0 - wide(a)); });
+using And = decltype([]<class T>(T a, T b) { return static_cast<T>(a & b); });
+using Or = decltype([]<class T>(T a, T b) { return static_cast<T>(a | b); });
+using Xor = decltype([]<class T>(T a, T b) { return static_cast<T>(a ^ b); });
+using Not = decltype([]<class T>(T a) { return static_cast<T>(~a); });
+using LogicalNot = decltype([]<class T>(T a) { return a == 0 ? T{1} : T{0}; });
+using ShiftLeft = decltype([]<class T>(T a, std::uint32_t b) {
+  return b >= bits_in<T> ? T{0} : wrapped<T>(wide(a) << b);
+});
+using ShiftRight = decltype([]<class T>(T a, std::uint32_t b) {
+  if (b >= bits_in<T>) return std::is_signed_v<T> && a < 0 ? static_cast<T>(-1) : T{0};
+  return static_cast<T>(a >> b);
+});
+using Population = decltype([](auto a) { return static_cast<std::uint32_t>(std::popcount(a)); });
+using LeadingZeros = decltype([](auto a) { return static_cast<std::uint32_t>(std::countl_zero(a)); });
+using Reversed = decltype([]<class T>(T a) {
+  T r = 0;
+  for (int i = 0; i < bits_in<T>; ++i) r = static_cast<T>(r << 1 | (a >> i & 1));
+  return r;
+});
 
-template <template <class> class F>
+template <class F>
 void integer_unary(Binder& b) {
   with_wide_integer(b.type(), [&](auto t) {
     using T = typename decltype(t)::type;
-    bind_unary<T, T, F<T>>(b);
+    bind_unary<T, T, F>(b);
   });
 }
-template <template <class> class F>
+template <class F>
 void integer_count(Binder& b) {
   if (b.type() == "b64")
-    bind_unary<std::uint32_t, std::uint64_t, F<std::uint64_t>>(b);
+    bind_unary<std::uint32_t, std::uint64_t, F>(b);
   else
-    bind_unary<std::uint32_t, std::uint32_t, F<std::uint32_t>>(b);
+    bind_unary<std::uint32_t, std::uint32_t, F>(b);
 }
-template <template <class> class F>
+template <class F>
 void integer_binary(Binder& b) {
   with_wide_integer(b.type(), [&](auto t) {
     using T = typename decltype(t)::type;
-    bind_binary<T, T, T, F<T>>(b);
+    bind_binary<T, T, T, F>(b);
   });
 }
-template <template <class> class F>
+template <class F>
 void integer_ternary(Binder& b) {
   with_wide_integer(b.type(), [&](auto t) {
     using T = typename decltype(t)::type;
-    bind_ternary<T, T, T, T, F<T>>(b);
+    bind_ternary<T, T, T, T, F>(b);
   });
 }
 // ---- integers with a carry (PTX ISA, "Extended-Precision Integer Arithmetic"). In a subtraction the carry is a
@@ -215,11 +145,11 @@ void carrying(Binder& b) {
     }
   });
 }
-template <template <class> class F>
+template <class F>
 void shift(Binder& b) {
   with_wide_integer(b.type(), [&](auto t) {
     using T = typename decltype(t)::type;
-    bind_binary<T, T, std::uint32_t, F<T>>(b);
+    bind_binary<T, T, std::uint32_t, F>(b);
   });
 }
 template <class Visit>
@@ -232,13 +162,13 @@ void with_narrow_integer(std::string_view type, const Visit& visit) {
 void multiply_wide(Binder& b) {
   with_narrow_integer(b.type(), [&](auto t) {
     using T = typename decltype(t)::type;
-    bind_binary<Wide<T>, T, T, Product<T>>(b);
+    bind_binary<Wide<T>, T, T, Product>(b);
   });
 }
 void multiply_add_wide(Binder& b) {
   with_narrow_integer(b.type(), [&](auto t) {
     using T = typename decltype(t)::type;
-    bind_ternary<Wide<T>, T, T, Wide<T>, ProductSum<T>>(b);
+    bind_ternary<Wide<T>, T, T, Wide<T>, ProductSum>(b);
   });
 }
 
@@ -435,30 +365,10 @@ struct Saturated {
     return value > V{0} ? std::min(value, V{1}) : V{0};  // PTX ISA, ".sat": NaN becomes +0
   }
 };
-struct FloatAdd {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a + b;
-  }
-};
-struct FloatSubtract {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a - b;
-  }
-};
-struct FloatMultiply {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a * b;
-  }
-};
-struct FloatDivide {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a / b;
-  }
-};
+using FloatAdd = decltype([](auto a, auto b) { return a + b; });
+using FloatSubtract = decltype([](auto a, auto b) { return a - b; });
+using FloatMultiply = decltype([](auto a, auto b) { return a * b; });
+using FloatDivide = decltype([](auto a, auto b) { return a / b; });
 template <bool keeps_nan>
 struct FloatLeast {
   template <class T>
@@ -477,30 +387,11 @@ struct FloatMost {
     return -FloatLeast<keeps_nan>{}(-a, -b);
   }
 };
-struct FloatAbsolute {
-  template <class T>
-  T operator()(T a) const {
-    return std::fabs(a);
-  }
-};
-struct FloatNegative {
-  template <class T>
-  T operator()(T a) const {
-    return -a;
-  }
-};
-struct CopySign {
-  template <class T>
-  T operator()(T a, T b) const {
-    return std::copysign(b, a);  // PTX ISA, "copysign": the sign of a, the magnitude of b
-  }
-};
-struct Fma {
-  template <class T>
-  T operator()(T a, T b, T c) const {
-    return std::fma(a, b, c);
-  }
-};
+using FloatAbsolute = decltype([](auto a) { return std::fabs(a); });
+using FloatNegative = decltype([](auto a) { return -a; });
+// PTX ISA, "copysign": the sign of a, the magnitude of b
+using CopySign = decltype([](auto a, auto b) { return std::copysign(b, a); });
+using Fma = decltype([](auto a, auto b, auto c) { return std::fma(a, b, c); });
 template <Rounding rounding>
 struct RoundedFma {
   float operator()(float a, float b, float c) const { return fma_rounded(a, b, c, rounding); }
@@ -508,39 +399,14 @@ struct RoundedFma {
 };
 // Approximate instructions. Their results are rounded once, if necessary from double, so their errors are within the
 // bounds of the manual.
-struct Reciprocal {
-  template <class T>
-  T operator()(T a) const {
-    return T{1} / a;
-  }
-};
-struct SquareRoot {
-  template <class T>
-  T operator()(T a) const {
-    return std::sqrt(a);
-  }
-};
-struct ReciprocalRoot {
-  template <class T>
-  T operator()(T a) const {
-    return static_cast<T>(1 / std::sqrt(static_cast<double>(a)));
-  }
-};
-struct Exp2 {
-  float operator()(float a) const { return static_cast<float>(std::exp2(static_cast<double>(a))); }
-};
-struct Log2 {
-  float operator()(float a) const { return static_cast<float>(std::log2(static_cast<double>(a))); }
-};
-struct Sine {
-  float operator()(float a) const { return static_cast<float>(std::sin(static_cast<double>(a))); }
-};
-struct Cosine {
-  float operator()(float a) const { return static_cast<float>(std::cos(static_cast<double>(a))); }
-};
-struct Tanh {
-  float operator()(float a) const { return static_cast<float>(std::tanh(static_cast<double>(a))); }
-};
+using Reciprocal = decltype([]<class T>(T a) { return T{1} / a; });
+using SquareRoot = decltype([](auto a) { return std::sqrt(a); });
+using ReciprocalRoot = decltype([]<class T>(T a) { return static_cast<T>(1 / std::sqrt(static_cast<double>(a))); });
+using Exp2 = decltype([](float a) { return static_cast<float>(std::exp2(static_cast<double>(a))); });
+using Log2 = decltype([](float a) { return static_cast<float>(std::log2(static_cast<double>(a))); });
+using Sine = decltype([](float a) { return static_cast<float>(std::sin(static_cast<double>(a))); });
+using Cosine = decltype([](float a) { return static_cast<float>(std::cos(static_cast<double>(a))); });
+using Tanh = decltype([](float a) { return static_cast<float>(std::tanh(static_cast<double>(a))); });
 
 // Binds a float instruction of f32 with its modifiers .ftz and .sat, or of f64, which does not have these modifiers.
 template <class F, int arity>
@@ -561,21 +427,11 @@ void bind_float(Binder& b) {
   });
 }
 template <class F>
-void float_unary(Binder& b) {
-  if constexpr (std::is_invocable_v<F, double>) {
-    bind_float<F, 1>(b);
-  }
-}
-template <class F>
 void approximate(Binder& b) {
   if (b.has("ftz"))
     bind_unary<float, float, Float<F, true>>(b);
   else
     bind_unary<float, float, Float<F, false>>(b);
-}
-template <class F>
-void float_binary(Binder& b) {
-  bind_float<F, 2>(b);
 }
 template <template <bool> class F>
 void extremum(Binder& b) {
@@ -686,21 +542,21 @@ constexpr Row rows[] = {
     {"lop3.b32", lop3},
     {"dp2a.lo|hi.u32|s32.u32|s32", dot_pair},
     {"dp4a.u32|s32.u32|s32", dot_four},
-    {"add.{rn}.{ftz}.{sat}.f32|f64", float_binary<FloatAdd>},
-    {"sub.{rn}.{ftz}.{sat}.f32|f64", float_binary<FloatSubtract>},
-    {"mul.{rn}.{ftz}.{sat}.f32|f64", float_binary<FloatMultiply>},
+    {"add.{rn}.{ftz}.{sat}.f32|f64", bind_float<FloatAdd, 2>},
+    {"sub.{rn}.{ftz}.{sat}.f32|f64", bind_float<FloatSubtract, 2>},
+    {"mul.{rn}.{ftz}.{sat}.f32|f64", bind_float<FloatMultiply, 2>},
     {"fma.rn|rm|rp|rz.{ftz}.{sat}.f32", fma},
     {"fma.rn.f64", fma},
-    {"div.rn|full|approx.{ftz}.f32", float_binary<FloatDivide>},
-    {"div.rn.f64", float_binary<FloatDivide>},
+    {"div.rn|full|approx.{ftz}.f32", bind_float<FloatDivide, 2>},
+    {"div.rn.f64", bind_float<FloatDivide, 2>},
     {"min.{ftz}.{NaN}.f32|f64", extremum<FloatLeast>},
     {"max.{ftz}.{NaN}.f32|f64", extremum<FloatMost>},
-    {"abs.{ftz}.f32|f64", float_unary<FloatAbsolute>},
-    {"neg.{ftz}.f32|f64", float_unary<FloatNegative>},
-    {"copysign.f32|f64", float_binary<CopySign>},
-    {"rcp.rn|approx.{ftz}.f32|f64", float_unary<Reciprocal>},
-    {"sqrt.rn|approx.{ftz}.f32|f64", float_unary<SquareRoot>},
-    {"rsqrt.approx.{ftz}.f32|f64", float_unary<ReciprocalRoot>},
+    {"abs.{ftz}.f32|f64", bind_float<FloatAbsolute, 1>},
+    {"neg.{ftz}.f32|f64", bind_float<FloatNegative, 1>},
+    {"copysign.f32|f64", bind_float<CopySign, 2>},
+    {"rcp.rn|approx.{ftz}.f32|f64", bind_float<Reciprocal, 1>},
+    {"sqrt.rn|approx.{ftz}.f32|f64", bind_float<SquareRoot, 1>},
+    {"rsqrt.approx.{ftz}.f32|f64", bind_float<ReciprocalRoot, 1>},
     {"ex2.approx.{ftz}.f32", approximate<Exp2>},
     {"lg2.approx.{ftz}.f32", approximate<Log2>},
     {"sin.approx.{ftz}.f32", approximate<Sine>},

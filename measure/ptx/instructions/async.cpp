@@ -344,14 +344,8 @@ void tensor_copy(Binder& b) {
   const std::size_t rank = static_cast<std::size_t>(b.word(4)[0] - '0');
   const auto& parts = source.parts[0].kind == Operand::Kind::list ? source.parts[0].parts : source.parts;
   if (parts.size() != rank) b.fail(fmt::format("{} coordinates, found {}", rank, parts.size()));
-  for (const Operand& o : parts) {
-    const RegisterPlace place = b.read(o, 32);
-    b.detail().a.push_back(place);
-  }
-  if (multicast) {
-    const RegisterPlace mask = b.read(3, 16);
-    b.detail().b.push_back(mask);
-  }
+  for (const Operand& o : parts) b.detail().a.push_back(b.read(o, 32));
+  if (multicast) b.detail().b.push_back(b.read(3, 16));
   if (hint) b.read(count - 1, 64);
   b.to().run = run_tensor_copy;
 }

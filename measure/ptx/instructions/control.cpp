@@ -284,10 +284,7 @@ void call(Binder& b) {
   const auto& arguments = b.operand(1).parts;
   if (arguments.size() != function->arguments)
     b.fail(fmt::format("{} arguments of {}, found {}", function->arguments, name, arguments.size()));
-  for (const Operand& o : arguments) {
-    const RegisterPlace place = b.read(o, 64);  // the address of the argument
-    b.detail().a.push_back(place);
-  }
+  for (const Operand& o : arguments) b.detail().a.push_back(b.read(o, 64));  // the address of the argument
   b.to().run = function->run;
 }
 

@@ -11,12 +11,7 @@
 namespace deplo::measure::ptx {
 namespace {
 
-struct Same {
-  template <class T>
-  T operator()(T a) const {
-    return a;
-  }
-};
+using Same = decltype([](auto a) { return a; });
 
 __extension__ using Int128 = __int128;
 
@@ -254,6 +249,15 @@ Flow run_float_to_float(Warp& w, const Instruction& i, Lanes active) {
   return Flow::next;
 }
 
+/// Returns visit.operator()<type>().
+template <class Visit>
+Meaning with_type(Type type, const Visit& visit) {
+  if (type == Type::f32) return visit.template operator()<Type::f32>();
+  if (type == Type::f64) return visit.template operator()<Type::f64>();
+  if (type == Type::f16) return visit.template operator()<Type::f16>();
+  return visit.template operator()<Type::bf16>();
+}
+
 int signed_bits(std::string_view type) { return type[0] == 's' ? -type_bits(type) : type_bits(type); }
 
 void set_modifiers(Binder& b) {
@@ -301,27 +305,7 @@ void convert_to_integer(Binder& b) {
   set_modifiers(b);
   bind_target_integer(b, b.word(b.words() - 2));
   b.to().a = b.read(1, type_bits(b.type()));
-  switch (float_type(b.type())) {
-    case Type::f32:
-      b.to().run = run_float_to_integer<Type::f32>;
-      break;
-    case Type::f64:
-      b.to().run = run_float_to_integer<Type::f64>;
-      break;
-    case Type::f16:
-      b.to().run = run_float_to_integer<Type::f16>;
-      break;
-    case Type::bf16:
-      b.to().run = run_float_to_integer<Type::bf16>;
-  }
-}
-
-template <Type to>
-Meaning float_to_float(Type from) {
-  return from == Type::f64   ? run_float_to_float<to, Type::f64>
-         : from == Type::f32 ? run_float_to_float<to, Type::f32>
-         : from == Type::f16 ? run_float_to_float<to, Type::f16>
-                             : run_float_to_float<to, Type::bf16>;
+  b.to().run = with_type(float_type(b.type()), []<Type from>() -> Meaning { return run_float_to_integer<from>; });
 }
 
 void convert_float(Binder& b) {
@@ -330,19 +314,9 @@ void convert_float(Binder& b) {
   const std::string_view to = b.word(b.words() - 2);
   const Type from = float_type(b.type());
   b.to().d = b.write(0, type_bits(to)), b.to().a = b.read(1, type_bits(b.type()));
-  switch (float_type(to)) {
-    case Type::f32:
-      b.to().run = float_to_float<Type::f32>(from);
-      break;
-    case Type::f64:
-      b.to().run = float_to_float<Type::f64>(from);
-      break;
-    case Type::f16:
-      b.to().run = float_to_float<Type::f16>(from);
-      break;
-    case Type::bf16:
-      b.to().run = float_to_float<Type::bf16>(from);
-  }
+  b.to().run = with_type(float_type(to), [&]<Type t>() {
+    return with_type(from, []<Type f>() -> Meaning { return run_float_to_float<t, f>; });
+  });
 }
 
 // PTX ISA, "cvt": the first operand goes to the upper half.
@@ -365,9 +339,7 @@ void convert_pair(Binder& b) {
          : bind_binary<std::uint32_t, float, float, Pair<ir::DType::f16, false>>(b);
 }
 
-struct ToTf32 {
-  float operator()(float a) const { return static_cast<float>(ir::rounded_tf32(static_cast<double>(a))); }
-};
+using ToTf32 = decltype([](float a) { return static_cast<float>(ir::rounded_tf32(static_cast<double>(a))); });
 
 // ---- cvta
 enum class Direction { to_generic, to_space };

@@ -14,34 +14,27 @@ namespace deplo::measure::ptx {
 template <class T>
 constexpr int bits_in = static_cast<int>(8 * sizeof(T));
 
-template <class R, class T, class F>
-Flow run_unary(Warp& w, const Instruction& i, Lanes active) {
-  const PerLane<T>& a = w.lanes<T>(i.a);
+template <class R, class F, class... T>
+Flow store_each(Warp& w, const Instruction& i, Lanes active, const PerLane<T>&... operands) {
   PerLane<R> r;
-  for (std::size_t l = 0; l < warp_lanes; ++l) r[l] = F{}(a[l]);
+  for (std::size_t l = 0; l < warp_lanes; ++l) r[l] = F{}(operands[l]...);
   w.store(i.d, r, active);
   return Flow::next;
+}
+
+template <class R, class T, class F>
+Flow run_unary(Warp& w, const Instruction& i, Lanes active) {
+  return store_each<R, F>(w, i, active, w.lanes<T>(i.a));
 }
 
 template <class R, class T, class U, class F>
 Flow run_binary(Warp& w, const Instruction& i, Lanes active) {
-  const PerLane<T>& a = w.lanes<T>(i.a);
-  const PerLane<U>& b = w.lanes<U>(i.b);
-  PerLane<R> r;
-  for (std::size_t l = 0; l < warp_lanes; ++l) r[l] = F{}(a[l], b[l]);
-  w.store(i.d, r, active);
-  return Flow::next;
+  return store_each<R, F>(w, i, active, w.lanes<T>(i.a), w.lanes<U>(i.b));
 }
 
 template <class R, class T, class U, class V, class F>
 Flow run_ternary(Warp& w, const Instruction& i, Lanes active) {
-  const PerLane<T>& a = w.lanes<T>(i.a);
-  const PerLane<U>& b = w.lanes<U>(i.b);
-  const PerLane<V>& c = w.lanes<V>(i.c);
-  PerLane<R> r;
-  for (std::size_t l = 0; l < warp_lanes; ++l) r[l] = F{}(a[l], b[l], c[l]);
-  w.store(i.d, r, active);
-  return Flow::next;
+  return store_each<R, F>(w, i, active, w.lanes<T>(i.a), w.lanes<U>(i.b), w.lanes<V>(i.c));
 }
 
 template <class R, class T, class F>

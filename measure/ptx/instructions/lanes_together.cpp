@@ -127,24 +127,11 @@ Flow run_reduce(Warp& w, const Instruction& i, Lanes active) {
   w.store(i.d, r, active);
   return Flow::next;
 }
-struct Sum {
-  template <class T>
-  T operator()(T a, T b) const {
-    return static_cast<T>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
-  }
-};
-struct Smaller {
-  template <class T>
-  T operator()(T a, T b) const {
-    return std::min(a, b);
-  }
-};
-struct Larger {
-  template <class T>
-  T operator()(T a, T b) const {
-    return std::max(a, b);
-  }
-};
+using Sum = decltype([]<class T>(T a, T b) {
+  return static_cast<T>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
+});
+using Smaller = decltype([](auto a, auto b) { return std::min(a, b); });
+using Larger = decltype([](auto a, auto b) { return std::max(a, b); });
 template <class T>
 Meaning reduction(const Binder& b) {
   if (b.has("add")) return run_reduce<T, Sum>;

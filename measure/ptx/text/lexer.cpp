@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/text/characters.h"
+#include "core/text/number.h"
 
 namespace deplo::measure::ptx {
 namespace {
@@ -111,11 +112,9 @@ class Lexer {
   }
 
   double decimal(std::string_view digits) const {
-    double value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error != std::errc() || end != digits.data() + digits.size())
-      fail(fmt::format("expected a float, found '{}'", digits));
-    return value;
+    const auto value = parse_number<double>(digits);
+    if (!value) fail(fmt::format("expected a float, found '{}'", digits));
+    return *value;
   }
 
   std::string_view source_;

@@ -42,7 +42,7 @@ std::string heading(const std::string& kernel, const Front& front) {
     if (!objective->unit.empty())
       units += fmt::format("{}{} in {}", units.empty() ? "; " : ", ", objective->name, objective->unit);
   return fmt::format("front of {}: {} of {}{}\n", kernel, front.trials.size(),
-                     counted(static_cast<std::int64_t>(front.valid), "valid configuration"), units);
+                     counted(front.valid, "valid configuration"), units);
 }
 
 }  // namespace deplo::measure::upkeep

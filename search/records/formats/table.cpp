@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
@@ -11,6 +10,8 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/text/characters.h"
+#include "core/text/number.h"
 #include "core/text/text.h"
 #include "search/records/formats/formats.h"
 #include "search/records/formats/parts/csv.h"
@@ -304,9 +305,8 @@ class TableReader {
   }
   std::optional<double> any_number(const std::string& cell, std::size_t column, std::string_view what) const {
     if (cell.empty()) return std::nullopt;
-    double value = 0;
-    const auto [stop, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-    if (error != std::errc() || stop != cell.data() + cell.size()) throw wrong(cell, column, what);
+    const auto value = parse_number<double>(cell);
+    if (!value) throw wrong(cell, column, what);
     return value;
   }
   Error wrong(const std::string& cell, std::size_t column, std::string_view what) const {
@@ -319,7 +319,6 @@ class TableReader {
   void check_unnamed(const std::vector<std::string>& cells) {
     for (const std::size_t column : unnamed_) {
       const std::string& cell = cells[column];
-      const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
       if (cell.empty() || (column == 0 && std::ranges::all_of(cell, is_digit) && row_numbers_.insert(cell).second))
         continue;
       throw Error(

@@ -84,7 +84,7 @@ TEST_F(BadInput, OneSource) {
 }
 
 TEST_F(BadInput, ADeviceThatIsNotThere) {
-  if (!measure::why_no_cuda().empty()) expect_tune(good_, 2, measure::why_no_cuda(), {"--device", "cuda:1"});
+  if (measure::cuda_devices().empty()) expect_tune(good_, 2, "NVIDIA driver", {"--device", "cuda:1"});
 }
 
 TEST_F(BadInput, Experiments) {

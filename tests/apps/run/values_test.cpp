@@ -106,8 +106,8 @@ RunReport report() {
   r.device = "cpu";
   r.target = "opencl-cpu";
   r.tolerance = 1e-4;
-  r.kernels = {{"a", 0, engine::Origin::tuned, 11.5, "", "", "t=1", 12.5, 1e6, 1e5},
-               {"b", 0, engine::Origin::tuned, 11.5, "", "", "t=1", 13.5, 1e6, 1e5}};
+  r.kernels = {{{engine::Origin::tuned, 11.5, "", ""}, "a", 0, "t=1", 12.5, 1e6, 1e5},
+               {{engine::Origin::tuned, 11.5, "", ""}, "b", 0, "t=1", 13.5, 1e6, 1e5}};
   r.outputs = {{"y", {2, 3}, 0.5, "[1, 2]: expected 1, found 2", false}};
   r.store = "deplo.db";
   return r;

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include "core/error.h"
 #include "core/text/json_builder.h"
+#include "core/text/number.h"
 #include "search/records/spelling.h"
 
 namespace deplo::search::records {
@@ -92,11 +92,8 @@ const Json& member_of(const Json& json, const char* key) {
 std::optional<double> number_of(const Json& json) {
   if (json.is_number()) return json.get<double>();
   if (!json.is_string()) return std::nullopt;
-  const auto& text = json.get_ref<const std::string&>();
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number)) return std::nullopt;
-  return number;
+  const auto number = parse_number<double>(json.get_ref<const std::string&>());
+  return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
 std::string excerpt(const Json& json) { return compact(json).substr(0, 40); }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/text/split.h"
 #include "search/records/spelling.h"
 
 namespace deplo::search::records {
@@ -106,10 +107,7 @@ std::vector<Setting> settings_of(const Json& object) {
 
 std::optional<std::vector<Setting>> settings_in(std::string_view text, char separator, char equals) {
   std::vector<std::pair<std::string, std::string>> parts;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(separator), text.size());
-    const std::string_view part = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (const std::string_view part : lines_of(text, separator)) {
     const std::size_t at = part.find(equals);
     const std::string_view name = trimmed(part.substr(0, at));
     if (at != std::string_view::npos && !name.empty())
