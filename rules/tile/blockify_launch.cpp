@@ -10,6 +10,8 @@
 // If the last block would exceed the axis, it is shifted inwards.
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstdint>
 #include <set>
 #include <span>
 #include <string>
@@ -132,13 +134,44 @@ bool is_copied_in_blocks(const ir::Program& program, const Matmul& matmul, const
          ir::CopyTransposed::is_size(target.vector_lanes) && matmul.reduce->axis.extent % target.vector_lanes == 0;
 }
 
-// Returns the preferred number of columns in a CPU's block. A copied panel takes at most half of the cache or, with few
-// registers, 96 of 512 KiB (chunk_matmul_k.cpp). A panel that is read in place takes an eighth, because its rows share
-// cache sets. Each core gets a block.
-std::int64_t cpu_block_columns(std::int64_t bm, const ir::Program& program, const Matmul& matmul,
-                               const Target& target) {
+// Returns the preferred number of columns in a CPU's block whose threads have `columns` columns. A copied panel takes at
+// most half of the cache or, with few registers, 96 of 512 KiB (chunk_matmul_k.cpp). A panel that is read in place takes
+// an eighth, because its rows share cache sets. Each core gets a block.
+std::int64_t columns_of_threads(std::int64_t columns, std::int64_t bm, const ir::Program& program, const Matmul& matmul,
+                                const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const std::int64_t m = tile.axes[matmul.m].extent, n = tile.axes[matmul.n].extent;
+  const bool in_place = reads_in_place(program, matmul, bm, rows_in_place(target));
+  const std::int64_t row_threads = std::max<std::int64_t>(1, bm / cpu_rows(target));
+  const std::int64_t by_threads = columns * std::clamp<std::int64_t>(target.max_threads / row_threads, 1, 8);
+  const std::int64_t panel = in_place                    ? target.shared_bytes / 8
+                             : has_few_registers(target) ? target.shared_bytes / 16 * 3
+                                                         : target.shared_bytes / 2;
+  const std::int64_t element = in_place ? columns_bytes(program, matmul) : 4;
+  const std::int64_t by_cache = panel / (element * matmul.reduce->axis.extent);
+  const std::int64_t by_cores = n * ceil_div(m, bm) / target.units;
+  return std::clamp(std::min(by_cache, by_cores), std::min(columns, by_threads), by_threads);
+}
+
+// Returns the preferred number of columns in a block of a CPU with few registers. If blocks whose threads have three
+// vectors would compute many columns twice, it is a power of two, for threads with two vectors. This holds for few rows,
+// which reuse the copied columns least (docs/performance.md, "Twelve sums").
+std::int64_t columns_with_few_registers(std::int64_t bm, const ir::Program& program, const Matmul& matmul,
+                                        const Target& target) {
+  constexpr double much = 0.1;  // a thread with two vectors loses about as much
+  const ir::Tile& tile = tile_of(program);
+  const std::int64_t n = tile.axes[matmul.n].extent, three = cpu_columns(target), two = 2 * target.vector_lanes;
+  const auto threads = [&](std::int64_t columns) {
+    return std::max<std::int64_t>(1, columns_of_threads(columns, bm, program, matmul, target) / columns);
+  };
+  const std::int64_t wide = three * threads(three);
+  if (tile.axes[matmul.m].extent > few_rows) return wide;
+  const auto narrow = two * static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(threads(two))));
+  return waste(wide, n) > waste(narrow, n) + much ? narrow : wide;
+}
+
+std::int64_t cpu_block_columns(std::int64_t bm, const ir::Program& program, const Matmul& matmul,
+                               const Target& target) {
   const bool in_place = reads_in_place(program, matmul, bm, rows_in_place(target)),
              few_registers = has_few_registers(target);
   // A panel that a batch shares stays in the cache from block to block. It is as wide as all registers of one thread
@@ -148,16 +181,9 @@ std::int64_t cpu_block_columns(std::int64_t bm, const ir::Program& program, cons
   // The copy of a transposed panel is fastest if one thread's columns are the whole panel.
   if (few_registers && is_transposed(program, matmul))
     return is_copied_in_blocks(program, matmul, target) ? 2 * target.vector_lanes : cpu_columns(target);
-  const std::int64_t row_threads = std::max<std::int64_t>(1, bm / cpu_rows(target));
-  const std::int64_t columns = in_place ? 2 * target.vector_lanes : cpu_columns(target);
-  const std::int64_t by_threads = columns * std::clamp<std::int64_t>(target.max_threads / row_threads, 1, 8);
-  const std::int64_t panel = in_place        ? target.shared_bytes / 8
-                             : few_registers ? target.shared_bytes / 16 * 3
-                                             : target.shared_bytes / 2;
-  const std::int64_t element = in_place ? columns_bytes(program, matmul) : 4;
-  const std::int64_t by_cache = panel / (element * matmul.reduce->axis.extent);
-  const std::int64_t by_cores = n * ceil_div(m, bm) / target.units;
-  const std::int64_t wanted = std::clamp(std::min(by_cache, by_cores), std::min(columns, by_threads), by_threads);
+  if (few_registers && !in_place) return columns_with_few_registers(bm, program, matmul, target);
+  const std::int64_t columns = 2 * target.vector_lanes,
+                     wanted = columns_of_threads(columns, bm, program, matmul, target);
   return few_registers ? std::max<std::int64_t>(1, wanted / columns) * columns : wanted;
 }
 std::int64_t wanted_columns(std::int64_t bm, const ir::Program& program, const Matmul& matmul, const Target& target) {
@@ -177,6 +203,7 @@ double narrow(std::int64_t bn, std::int64_t bm, const ir::Program& program, cons
   const bool in_place = reads_in_place(program, matmul, bm, rows_in_place(target));
   if (!has_few_registers(target) || in_place || tile_of(program).axes[matmul.n].extent < 3 * columns) return 0;
   if (is_transposed(program, matmul) && is_copied_in_blocks(program, matmul, target)) return 0;
+  if (cpu_block_columns(bm, program, matmul, target) % columns != 0) return 0;
   return bn % columns == 0 ? 0 : 0.3;  // a thread's 4 x 16 takes 1.05 to 1.4 times as long as 4 x 24
 }
 

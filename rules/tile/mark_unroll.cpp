@@ -87,10 +87,16 @@ bool sums_elements_of_memory(const ir::Loop& loop, const ir::Program& program) {
          std::ranges::any_of(loop.body, loads);
 }
 
+// Returns whether the loop is the sum of a matmul on a CPU with few registers.
+bool sums_with_few_registers(const ir::Loop& loop, const ir::Program& program, const Target& target) {
+  return loop.axis.bind == ir::Bind::reduce && has_few_registers(target) && find_matmul(program);
+}
+
 // 0 stands for a full unroll. Compilers for CPUs unroll loops themselves, unless PoCL cannot see the number of
 // iterations. On GPUs a loop over shared memory should be unrolled. On CPUs, softmax takes 0.6 to 0.9 of the time with
 // its short sweeps fully unrolled (rows of 32 to 256), and rmsnorm 0.8 to 0.97 with its longer sums unrolled by 8
-// (AVX2, PoCL).
+// (AVX2, PoCL). Matmuls with AVX2 take 0.86 to 1.03 of the time unrolled by 4, 0.97 in the geometric mean
+// (docs/performance.md, "Twelve sums").
 std::vector<Value> factors(const Loops& loops, const ir::Program& program, const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const ir::Loop& loop = *loops.front();
@@ -111,6 +117,10 @@ std::vector<Value> factors(const Loops& loops, const ir::Program& program, const
   if (!target.cpu && !small && sums_elements_of_memory(loop, program))
     for (const std::int64_t factor : {max_copies, max_copies / 2})
       if (factor <= max_factor && ir::mma::trips(loop) % factor == 0 && result.empty()) add_option(result, factor);
+  constexpr std::int64_t of_sums = 4;
+  if (sums_with_few_registers(loop, program, target) && ir::mma::trips(loop) % of_sums == 0 &&
+      ir::mma::trips(loop) > of_sums)
+    add_option(result, of_sums);
   add_option(result, 1);
   for (const std::int64_t factor :
        divisors(ir::mma::trips(loop), 2, target.cpu ? max_copies / 2 : std::min(max_factor, max_copies)))
