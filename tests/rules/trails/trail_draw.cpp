@@ -22,8 +22,8 @@ constexpr std::array<std::int64_t, 8> whole = {8, 16, 32, 32, 64, 64, 96, 128};
 constexpr std::array products = {
     "matmul", "matmul_scale", "matmul_add", "matmul_relu", "matmul_silu", "matmul_scale_add", "matmul_silu_mul", "linear",
     "linear_bias", "matmul_transposed_b", "batched_matmul", "gqa_scores", "gqa_values", "gate_up", "norm_matmul", "square", "split_heads",
-    "merge_heads", "attention", "attention_causal", "attention_masked", "conv2d_lines", "conv2d_stem",
-    "packed_words", "packed_columns", "packed_bytes"};
+    "merge_heads", "attention", "attention_causal", "attention_masked", "convolution", "conv2d_lines",
+    "conv2d_stem", "packed_words", "packed_columns", "packed_bytes"};
 constexpr std::array others = {
     "rmsnorm", "layernorm", "softmax", "gelu", "silu_mul", "causal_softmax", "masked_softmax", "row_sum", "row_max",
     "column_sum", "column_max", "batched_column_mean", "total", "attention", "attention_causal",
@@ -71,7 +71,7 @@ double operations(const TrailCase& c) {
 void draw_extents(TrailCase& c, std::span<const std::int64_t> from, double most, Rng& rng) {
   do {
     for (const std::string& symbol : kernel(c.kernel).symbols) c.symbols[symbol] = draw_extent(c.kernel, from, rng);
-  } while (operations(c) > most);
+  } while (!c.symbols.empty() && operations(c) > most);
 }
 
 void draw_limits(TrailCase& c, Rng& rng) {
