@@ -195,16 +195,15 @@ std::int64_t wanted_columns(std::int64_t bm, const ir::Program& program, const M
   return multiplies_matrices(program, matmul, target) && ceil_div(m, bm) * ceil_div(n, 128) < target.units ? 64 : 128;
 }
 
-// Returns the fraction of a CPU's time that threads lose with two vectors of columns, if the block is not a multiple of
-// three vectors. In an axis of less than three times three vectors, three waste as much, so the result is 0.
-double narrow(std::int64_t bn, std::int64_t bm, const ir::Program& program, const Matmul& matmul,
-              const Target& target) {
+// Returns the fraction of a CPU's time that a block loses if its columns are not a multiple of three vectors. 0 if three
+// vectors are not preferred, or if the axis is so short (less than three times three vectors) that they waste as much.
+double loss_without_three_vectors(std::int64_t wanted, std::int64_t bm, const ir::Program& program,
+                                  const Matmul& matmul, const Target& target) {
   const std::int64_t columns = cpu_columns(target);
   const bool in_place = reads_in_place(program, matmul, bm, rows_in_place(target));
-  if (!has_few_registers(target) || in_place || tile_of(program).axes[matmul.n].extent < 3 * columns) return 0;
-  if (is_transposed(program, matmul) && is_copied_in_blocks(program, matmul, target)) return 0;
-  if (cpu_block_columns(bm, program, matmul, target) % columns != 0) return 0;
-  return bn % columns == 0 ? 0 : 0.3;  // a thread's 4 x 16 takes 1.05 to 1.4 times as long as 4 x 24
+  if (!has_few_registers(target) || in_place || wanted % columns != 0) return 0;
+  if (tile_of(program).axes[matmul.n].extent < 3 * columns) return 0;
+  return 0.3;  // a thread's 4 x 16 takes 1.05 to 1.4 times as long as 4 x 24
 }
 
 // Returns the fraction of a CPU's time that its cores wait for the last blocks, or 0 if it is small. For example, three
@@ -327,10 +326,12 @@ Verdict decide_matmul(const ir::Program& program, const Matmul& matmul, const Ta
   }
   std::int64_t others = ceil_div(m, *bm);
   for (std::size_t i = 0; i < matmul.m; ++i) others *= tile.axes[i].extent;
+  const std::int64_t wanted = wanted_columns(*bm, program, matmul, target);
+  const double narrow = loss_without_three_vectors(wanted, *bm, program, matmul, target);
   const auto lost = [&](std::int64_t bn) {
-    return idle(bn, n, others, target) + narrow(bn, *bm, program, matmul, target);
+    return idle(bn, n, others, target) + (bn % cpu_columns(target) == 0 ? 0 : narrow);
   };
-  return Fork{"bn", near_wanted(tiles.columns(*bm), wanted_columns(*bm, program, matmul, target), n, lost)};
+  return Fork{"bn", near_wanted(tiles.columns(*bm), wanted, n, lost)};
 }
 
 bool accumulates(const ir::Body& body) { return has_reduce(body) || has_scan(body); }

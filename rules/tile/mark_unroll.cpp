@@ -117,10 +117,10 @@ std::vector<Value> factors(const Loops& loops, const ir::Program& program, const
   if (!target.cpu && !small && sums_elements_of_memory(loop, program))
     for (const std::int64_t factor : {max_copies, max_copies / 2})
       if (factor <= max_factor && ir::mma::trips(loop) % factor == 0 && result.empty()) add_option(result, factor);
-  constexpr std::int64_t of_sums = 4;
-  if (sums_with_few_registers(loop, program, target) && ir::mma::trips(loop) % of_sums == 0 &&
-      ir::mma::trips(loop) > of_sums)
-    add_option(result, of_sums);
+  constexpr std::int64_t factor_of_sums = 4;
+  if (sums_with_few_registers(loop, program, target) && ir::mma::trips(loop) % factor_of_sums == 0 &&
+      ir::mma::trips(loop) > factor_of_sums)
+    add_option(result, factor_of_sums);
   add_option(result, 1);
   for (const std::int64_t factor :
        divisors(ir::mma::trips(loop), 2, target.cpu ? max_copies / 2 : std::min(max_factor, max_copies)))

@@ -40,10 +40,6 @@ Attribute attribute_of(pt2::Call& call, const AttributeSpec& spec) {
   return call.number(spec.name, 0);
 }
 
-}  // namespace
-
-namespace {
-
 TensorType type_of_list(const Numbers& numbers) {
   const bool is_float =
       numbers.visit([](const auto& values) { return std::is_floating_point_v<std::decay_t<decltype(values[0])>>; });
