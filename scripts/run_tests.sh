@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# scripts/run_tests.sh BUILD FLAG…: runs ctest with these flags, then says how many tests were skipped, and why.
+# scripts/run_tests.sh BUILD FLAG…: runs ctest with these flags, then says how many tests were skipped, and why, and how
+# each failed test ended. The file BUILD/Testing/Temporary/failures.txt has the failures, too.
 set -euo pipefail
 build=$1; shift
 logs=$build/Testing/Temporary
@@ -25,4 +26,16 @@ awk '
     printf "%d skipped%s\n", skipped, (skipped > 0 ? ":" : "")
     for (reason in count) printf "  %4d  %s\n", count[reason], reason
   }' "$logs/LastTestsDisabled.log" "$logs/LastTest.log"
+# The output of a failed test stands thousands of lines above the end, and whoever reads a log that was cut short sees the
+# end only. 20 lines have the message of a check and its values.
+awk '
+  /^[0-9]+\/[0-9]+ Testing: / { name = $0; sub(/^[^:]*: /, "", name); count = 0; inside = 0 }
+  /^<end of output>$/ { inside = 0 }
+  inside { lines[count++] = $0 }
+  /^-+$/ { inside = inside || count == 0 }
+  /^Test Failed\.$/ {
+    print "failed: " name
+    for (i = count > 20 ? count - 20 : 0; i < count; ++i) print "    " lines[i]
+  }
+  /^Unable to find executable: / { print "failed: " $0 }' "$logs/LastTest.log" | tee "$logs/failures.txt"
 exit "$status"
