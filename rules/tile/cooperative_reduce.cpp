@@ -208,6 +208,11 @@ void share_sweeps(ir::Body& body, const ir::Axis& shared, bool has_column) {
   body = std::move(result);
 }
 
+bool depends_on_axis(const ir::Body& body, const std::string& axis) {
+  const auto on_axis = dependent_names(body, axis);
+  return std::ranges::any_of(body, [&](const ir::Stmt& stmt) { return depends(stmt, on_axis); });
+}
+
 // Moves the statements that depend on the column axis, directly or through a value, into a separate strided sweep.
 void sweep_column(ir::Body& body, const ir::Axis& column, const ir::Axis& shared) {
   ir::Loop sweep = {{column.name, column.extent, ir::Bind::free}, ir::var(shared.name), shared.extent, 1, {}};
@@ -238,11 +243,12 @@ void write_once(ir::Body& body, const ir::Axis& shared) {
 ir::Program apply_cooperative_reduce(ir::Program program, const Target& target, const Pins& pins) {
   const bool columns = !target.cpu && walks_columns(program, target);
   ir::Axis shared = {ir::fresh_axis(program), pins.integer("threads").value(), ir::Bind::thread};
-  const bool has_column = has_column_axis(tile_of(program));
+  bool has_column = has_column_axis(tile_of(program));
   ir::Axis column;
   if (has_column) {
     column = tile_of(program).axes.back();
     tile_of(program).axes.pop_back();
+    has_column = depends_on_axis(tile_of(program).body, column.name);  // an axis of extent 1 may be in no index
   }
   const std::int64_t rows = pins.integer("rows").value();
   const ir::Axis row = tile_of(program).axes.back();

@@ -93,6 +93,11 @@ TEST(Heuristic, IsRightOnEveryKernel) {
 // The random trails above found each of these failures.
 TEST(Trails, ThatOnceFailed) {
   const TrailCase cases[] = {
+      // No statement walked the axis of one column, and the loop over it was empty.
+      {.kernel = "conv2d_grouped",
+       .target = "sm_90",
+       .symbols = {{"B", 13}, {"H", 1}, {"W", 1}},
+       .wanted = parse_trail("cooperative_reduce.threads=32")},
       // One row has no row index, so register_tile did not recognise the matmul and left 96 threads on a target with
       // 64.
       {.kernel = "matmul_transposed_b",
