@@ -75,7 +75,8 @@ ScriptedCounter::Script irregular(std::uint64_t seed) {
 
 struct Measured {
   Result<double> energy;
-  double us = 0;  // time of all launches
+  double us = 0;        // time of all launches
+  double batch_us = 0;  // longest time of a batch
 };
 /// `expected_us`: the expected time of a launch; 0: `launch_us`.
 Measured measure_energy(double launch_us, const ScriptedCounter::Script& script, double step_us = 125e3,
@@ -85,7 +86,7 @@ Measured measure_energy(double launch_us, const ScriptedCounter::Script& script,
   Launches launches(launch_us);
   ScriptedCounter counter(launches.us, script, step_us);
   auto energy = energy_of_launch(launches, sets, 1, expected_us > 0 ? expected_us : launch_us, counter);
-  return {std::move(energy), launches.us};
+  return {std::move(energy), launches.us, std::ranges::max(launches.batches) * launch_us};
 }
 
 // The error stays within its bound for launches of any length, and for any start within a step of the counter.
@@ -93,18 +94,20 @@ TEST(Energy, IsWithinTheClaimedError) {
   for (const double launch_us : {1.0, 3.7, 40.0, 900.0, 20e3, 90e3, 300e3})
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
       SCOPED_TRACE(::testing::Message() << launch_us << " us, seed " << seed);
-      const auto [energy, spent] = measure_energy(launch_us, irregular(seed));
+      const auto [energy, spent, batch_us] = measure_energy(launch_us, irregular(seed));
       ASSERT_TRUE(energy.ok()) << energy.failure().message;
       const double exact = watts * launch_us * 1e-3;
-      EXPECT_NEAR(energy.value(), exact, (launch_us <= 5000 ? energy_tie / 2 : energy_tie) * exact);
+      // A busy machine may read the counter slowly, and batches last twice as long as a reading.
+      const bool usual = batch_us <= 5000;
+      EXPECT_NEAR(energy.value(), exact, (usual ? energy_tie / 2 : energy_tie) * exact);
       EXPECT_GE(spent, energy_seconds * 1e6);
-      EXPECT_LE(spent, launch_us <= 5000 ? 0.8e6 : 7.5e6);
+      EXPECT_LE(spent, usual ? 0.8e6 : 7.5e6);
     }
 }
 
 // The error of a counter with short steps is at most one step.
 TEST(Energy, LongLaunchesTakeLongOnlyWhereStepsAreLong) {
-  const auto [energy, spent] = measure_energy(
+  const auto [energy, spent, batch_us] = measure_energy(
       90e3, [](double us) { return watts * std::floor(us / 1000); }, 1000);
   EXPECT_NEAR(energy.value(), watts * 90, 1);
   EXPECT_LE(spent, 1e6);
@@ -118,7 +121,7 @@ TEST(Energy, IsOfTheLaunchesAsTheyRun) {
 
 TEST(Energy, ACounterThatStandsStillIsAFailure) {
   for (const double stops : {0.0, 300e3}) {
-    const auto [energy, spent] = measure_energy(50, [=](double us) { return std::floor(std::min(us, stops) / 100e3); });
+    const auto [energy, spent, batch_us] = measure_energy(50, [=](double us) { return std::floor(std::min(us, stops) / 100e3); });
     ASSERT_FALSE(energy.ok());
     EXPECT_EQ(energy.failure().status, Status::no_energy);
     EXPECT_THAT(energy.failure().message,
