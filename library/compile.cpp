@@ -32,6 +32,12 @@ DType public_type(ir::DType dtype) {
       return DType::i64;
     case ir::DType::boolean:
       return DType::boolean;
+    case ir::DType::i8:
+      return DType::i8;
+    case ir::DType::u8:
+      return DType::u8;
+    case ir::DType::i16:
+      return DType::i16;
     default:
       break;  // no kernel has another type
   }

@@ -116,7 +116,7 @@ void add_run(Command command, int& exit_code) {
       .seldom();
   command
       .option("--outputs", options.outputs, "FOLDER|FILE",
-              "Write the outputs to this folder as NumPy files (float32, int32, int64 or bool): 0.npy, 1.npy, …, or "
+              "Write the outputs to this folder as NumPy files (float32, bool or integers): 0.npy, 1.npy, …, or "
               "NAME.npy for a tile program or a kernel file. For a FILE.npz, write one archive of these files.")
       .seldom();
   command

@@ -52,11 +52,7 @@ std::size_t count(const deplo::Tensor& tensor) {
   return elements;
 }
 
-std::size_t bytes(const deplo::Tensor& tensor) {
-  const bool half = tensor.dtype == deplo::DType::f16 || tensor.dtype == deplo::DType::bf16;
-  const bool wide = tensor.dtype == deplo::DType::i64;
-  return count(tensor) * (tensor.dtype == deplo::DType::boolean ? 1 : half ? 2 : wide ? 8 : 4);
-}
+std::size_t bytes(const deplo::Tensor& tensor) { return count(tensor) * deplo::bytes_of_element(tensor.dtype); }
 
 /// IEEE 754 binary16: 10 bits of fraction, exponents from -14 on. Rounds to the nearest, ties to even.
 struct Half {
@@ -158,6 +154,8 @@ class Runtime {
                                      : tensor.dtype == deplo::DType::bf16 ? stored<Bfloat16>(values)
                                      : tensor.dtype == deplo::DType::i32  ? stored<std::int32_t>(values)
                                      : tensor.dtype == deplo::DType::i64  ? stored<std::int64_t>(values)
+                                     : tensor.dtype == deplo::DType::i16  ? stored<std::int16_t>(values)
+                                     : tensor.dtype == deplo::DType::i8   ? stored<std::int8_t>(values)
                                                                           : stored<std::uint8_t>(values);
     check(clEnqueueWriteBuffer(queue_.get(), slots_[tensor.slot].get(), CL_TRUE, offset(tensor), memory.size(),
                                memory.data(), 0, nullptr, nullptr),
@@ -173,6 +171,8 @@ class Runtime {
     if (tensor.dtype == deplo::DType::f16) return loaded<Half>(memory);
     if (tensor.dtype == deplo::DType::bf16) return loaded<Bfloat16>(memory);
     if (tensor.dtype == deplo::DType::i64) return loaded<std::int64_t>(memory);
+    if (tensor.dtype == deplo::DType::i16) return loaded<std::int16_t>(memory);
+    if (tensor.dtype == deplo::DType::i8) return loaded<std::int8_t>(memory);
     return tensor.dtype == deplo::DType::i32 ? loaded<std::int32_t>(memory) : loaded<std::uint8_t>(memory);
   }
 

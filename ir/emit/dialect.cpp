@@ -117,6 +117,7 @@ std::string type_name(Type type, Dialect dialect) {
 std::string element_name(Type type, Dialect dialect) {
   const std::string lanes = type.lanes == 1 ? "" : std::to_string(type.lanes);
   if (is_float16(type.dtype)) return float16_element(type.lanes, speller(dialect));
+  if (type.dtype == DType::i16) return "short" + lanes;
   if (bytes(type.dtype) != 1) return type_name({type.dtype, 1}, dialect) + lanes;
   const Speller& spell = speller(dialect);
   if (type.dtype == DType::i8) return lanes.empty() ? std::string(spell.signed_byte_type) : "char" + lanes;

@@ -15,10 +15,12 @@ namespace deplo::ir::emitter {
 
 namespace {
 
-// CUDA: returns the maximum number of elements of `bytes` bytes in one access of a thread. An access has at most 16
-// bytes (CUDA C++ Programming Guide, "Device Memory Accesses"), and at most 4 one-byte elements, because CUDA has no
-// longer vectors of bytes.
-std::int64_t max_elements(std::int64_t bytes) { return bytes == 1 ? 4 : 16 / bytes; }
+// CUDA: returns the maximum number of elements in one access of a thread. An access has at most 16 bytes (CUDA C++
+// Programming Guide, "Device Memory Accesses"), and at most 4 elements, because CUDA has no longer vectors. The 16-bit
+// floats are accessed in pairs, as words.
+std::int64_t max_elements(DType stored) {
+  return is_float16(stored) ? 8 : std::min<std::int64_t>(4, 16 / bytes(stored));
+}
 
 // True if the lanes of a load from a padded tensor are contiguous wherever they do not meet its edge.
 bool lie_together(const KernelText& k, const Load& s) {
@@ -35,7 +37,7 @@ std::string native_load(KernelText& k, const Load& s, bool converts) {
   if (converts) return load_float16(s.buffer, at, memory.dtype, n, memory.space);
   if (n == 1) return fmt::format("{}[{}]", s.buffer, at);
   const std::string value = fmt::format("vload{}(0, &{}[{}])", n, s.buffer, at);
-  if (is_integer8(memory.dtype)) return fmt::format("convert_int{}({})", n, value);
+  if (is_narrow_integer(memory.dtype)) return fmt::format("convert_int{}({})", n, value);
   return s.type.dtype == DType::boolean ? fmt::format("-convert_int{}({})", n, value) : value;
 }
 
@@ -132,7 +134,7 @@ void write_lanes(KernelText& k, const Write& s, int first, int count) {
   if (first > 0) index.back() = index.back() + first;
   std::string value;
   if (!is_float16(stored)) {
-    value = "make_" + wide + "(" + k.names.scalars(s.value, {stored, count}, first) + ")";
+    value = "make_" + wide + "(" + k.names.scalars(s.value, {value_type(stored), count}, first) + ")";
   } else if (is_float16(k.names.type_of(s.value, DType::f32).dtype)) {
     CHECK(first == 0 && count == s.lanes);
     value = k.names.argument(s.value, stored, -1);
@@ -164,7 +166,8 @@ void native_write(KernelText& k, const Write& s, bool converts) {
   if (writes_apart(s)) return write_apart(k, s, converts);
   const Memory& memory = k.names.memory.at(s.buffer);
   const std::string at = k.names.offset(s.buffer, s.index);
-  const Type type = {converts ? DType::f32 : memory.dtype, s.lanes};
+  const bool narrow = is_narrow_integer(memory.dtype);
+  const Type type = {converts || narrow ? value_type(memory.dtype) : memory.dtype, s.lanes};
   const std::string value = s.lanes == 1 ? k.names.argument(s.value, type.dtype, -1) : k.names.broadcast(s.value, type);
   if (converts) {
     if (memory.dtype == DType::bf16 || s.lanes == 1) k.functions.float16.emplace(memory.dtype, s.lanes);
@@ -182,8 +185,12 @@ void native_write(KernelText& k, const Write& s, bool converts) {
     k.functions.simd_streams.insert(s.lanes);
     return k.line(simd_stream(place, value, s.lanes));
   }
+  const std::string element = narrow ? element_name({memory.dtype, s.lanes}, k.spell.dialect) : "";
   k.print("vstore{}({}, 0, &{}[{}]);", s.lanes,
-          type.dtype == DType::boolean ? fmt::format("convert_uchar{}(-{})", s.lanes, value) : value, s.buffer, at);
+          narrow                         ? fmt::format("convert_{}({})", element, value)
+          : type.dtype == DType::boolean ? fmt::format("convert_uchar{}(-{})", s.lanes, value)
+                                         : value,
+          s.buffer, at);
 }
 
 }  // namespace
@@ -207,7 +214,7 @@ void emit(KernelText& k, const Load& s) {
   const bool converts = is_float16(stored) && !is_float16(s.type.dtype);
   if (k.spell.vectors)
     return k.print("const {} {} = {};", type_name(s.type, k.spell.dialect), s.dst, native_load(k, s, converts));
-  const int n = s.type.lanes, access_lanes = static_cast<int>(std::min(std::int64_t{n}, max_elements(bytes(stored))));
+  const int n = s.type.lanes, access_lanes = static_cast<int>(std::min(std::int64_t{n}, max_elements(stored)));
   if (n > 1 && !is_float16(s.type.dtype)) {
     for (int lane = 0; lane < n; lane += access_lanes) load_lanes(k, s, lane, access_lanes);
     return;
@@ -226,7 +233,7 @@ void emit(KernelText& k, const Write& s) {
   const bool converts = is_float16(stored) && !is_float16(k.names.type_of(s.value, DType::f32).dtype);
   if (k.spell.vectors) return native_write(k, s, converts);
   CHECK(!writes_apart(s));  // only CPUs have such writes
-  const int n = s.lanes, access_lanes = static_cast<int>(std::min(std::int64_t{n}, max_elements(bytes(stored))));
+  const int n = s.lanes, access_lanes = static_cast<int>(std::min(std::int64_t{n}, max_elements(stored)));
   if (n == 1) {
     std::string value = k.names.argument(s.value, value_type(stored), -1);
     if (converts) k.functions.float16.emplace(stored, 1), value = fmt::format("{}_bits({})", name(stored), value);

@@ -110,10 +110,8 @@ struct Machine {
     const auto buffer = static_cast<std::size_t>(access.buffer);
     return access.shared ? static_cast<const Layout&>(shared.buffers[buffer]) : global.buffers[buffer];
   }
-  /// Returns the element after `value` is stored in the layout: rounded if the type has 16 bits.
-  double stored(const Layout& to, double value) const {
-    return is_float16(to.dtype) ? arithmetic.stored(value, to.dtype) : value;
-  }
+  /// Returns the element after `value` is stored in the layout.
+  double stored(const Layout& to, double value) const { return as_stored(arithmetic, value, to.dtype); }
   /// Computes the offsets of an access in all lanes, in `offset`. Throws Error on an index out of range.
   Offsets locate(Access&, Mask);
   /// Loads the elements of an access into the value that starts at `dst`.

@@ -10,6 +10,7 @@
 #include "ir/emit/reserved.h"
 #include "ir/text/constant.h"
 #include "ir/text/words.h"
+#include "ir/torch/narrow.h"
 #include "ir/torch/operations/empty.h"
 #include "ir/torch/operations/infer.h"
 #include "ir/torch/operations/not_a_number.h"
@@ -155,6 +156,7 @@ Graph Builder::finish(const std::vector<Id>& outputs) {
   for (const Id output : outputs) result.outputs.push_back(renumbered[static_cast<std::size_t>(output)]);
   nodes_.clear();
   names_.clear();
+  result = without_narrow_integers(std::move(result));
   fit_integers(result);
   return result;
 }

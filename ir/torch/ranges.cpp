@@ -23,7 +23,9 @@ constexpr Range of_i32{-0x1p31, 0x1p31 - 1}, of_i64{-0x1p63, 0x1p63}, of_truth{0
 
 // Returns the range of an input's values.
 Range of_type(DType dtype) {
-  return dtype == DType::u8 ? Range{0, 255} : dtype == DType::i8 ? Range{-128, 127} : of_i32;
+  const double end = std::exp2(width(dtype));
+  if (is_narrow_integer(dtype)) return is_unsigned(dtype) ? Range{0, end - 1} : Range{-end / 2, end / 2 - 1};
+  return of_i32;
 }
 bool is_within(const Range& inner, const Range& outer) { return inner.low >= outer.low && inner.high <= outer.high; }
 Range unite(const Range& a, const Range& b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }

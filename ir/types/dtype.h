@@ -15,9 +15,9 @@ enum class DType : std::uint8_t {
   i64,
   i8,
   u8,
+  i16,
   // Types that only tile programs have (is_kernel_type is false).
   i4,
-  i16,
   tf32,
   f64,
   f8e4m3fn,
@@ -62,8 +62,8 @@ struct DTypeRow {
 const DTypeRow& row(DType);
 
 /// The types of Torch, Tensor, Loop, Tile and Kernel IR.
-inline constexpr DType kernel_dtypes[] = {DType::f32,     DType::f16, DType::bf16, DType::i32,
-                                          DType::boolean, DType::i64, DType::i8,   DType::u8};
+inline constexpr DType kernel_dtypes[] = {DType::f32, DType::f16, DType::bf16, DType::i32, DType::boolean,
+                                          DType::i64, DType::i8,  DType::u8,   DType::i16};
 inline bool is_kernel_type(DType d) { return row(d).kernel; }
 
 inline std::string_view name(DType d) { return row(d).name; }
@@ -75,8 +75,9 @@ constexpr bool is_unsigned(DType d) { return d == DType::u8 || d == DType::u16 |
 constexpr bool is_integer(DType d) {
   return d == DType::i32 || d == DType::i64 || d == DType::i4 || d == DType::i8 || d == DType::i16 || is_unsigned(d);
 }
-/// The 8-bit integer types. Kernels only read elements of these types; the values of the elements are i32.
-constexpr bool is_integer8(DType d) { return d == DType::i8 || d == DType::u8; }
+/// The integers of 8 and 16 bits that kernels have. Only elements in memory have these types; the values loaded from
+/// them are i32. A store keeps the low bits of an i32.
+constexpr bool is_narrow_integer(DType d) { return d == DType::i8 || d == DType::u8 || d == DType::i16; }
 /// An integer type or bool. In a tile program a bool is an integer of one bit.
 constexpr bool is_integral(DType d) { return is_integer(d) || d == DType::boolean; }
 constexpr bool is_float(DType d) { return !is_integral(d); }

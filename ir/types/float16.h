@@ -11,9 +11,9 @@ namespace deplo::ir {
 
 /// Whether the type is f16 or bf16. Only elements in memory have these types; the values loaded from them are f32.
 constexpr bool is_float16(DType d) { return d == DType::f16 || d == DType::bf16; }
-/// The type of a value loaded from an element in memory: f32 for the 16-bit floats, i32 for the 8-bit integers.
+/// The type of a value loaded from an element in memory: f32 for the 16-bit floats, i32 for the integers of 8 and 16 bits.
 constexpr DType value_type(DType stored) {
-  return is_float16(stored) ? DType::f32 : is_integer8(stored) ? DType::i32 : stored;
+  return is_float16(stored) ? DType::f32 : is_narrow_integer(stored) ? DType::i32 : stored;
 }
 
 /// Returns the bits of the nearest f16 or bf16, ties to even. Numbers beyond the largest become infinite; a NaN becomes

@@ -55,6 +55,13 @@ double wrapped_i32(Wide value) {
   return static_cast<double>(static_cast<std::int32_t>(static_cast<std::uint32_t>(value)));
 }
 
+double low_bits(std::int32_t value, DType narrow) {
+  const int above = 32 - width(narrow);  // the left shift drops these bits
+  const std::uint32_t high = static_cast<std::uint32_t>(value) << above;
+  return is_unsigned(narrow) ? static_cast<double>(high >> above)
+                             : static_cast<double>(static_cast<std::int32_t>(high) >> above);
+}
+
 void require_exact(double value) {
   if (std::abs(value) > max_exact_integer && value != -0x1p63)  // to_integer() returns -2^63 for reals out of range
     throw Error(fmt::format(
@@ -69,11 +76,13 @@ double to_integer(double value, DType from, DType to) {
     const double whole = std::trunc(value);
     return !real || (whole >= -0x1p63 && whole < 0x1p63) ? whole : -0x1p63;
   }
-  CHECK(to == DType::i32);
+  CHECK(to == DType::i32 || is_narrow_integer(to));
   const double whole = std::trunc(value);
-  if (whole >= -0x1p31 && whole < 0x1p31) return whole;
-  if (real || !(std::abs(whole) < 0x1p64)) return -0x1p31;
-  return wrapped_i32(static_cast<Wide>(whole));
+  const bool fits = whole >= -0x1p31 && whole < 0x1p31;
+  const double word = fits                                  ? whole
+                      : real || !(std::abs(whole) < 0x1p64) ? -0x1p31
+                                                            : wrapped_i32(static_cast<Wide>(whole));
+  return to == DType::i32 ? word : low_bits(static_cast<std::int32_t>(word), to);
 }
 
 double apply_integer(Op op, std::span<const double> args, DType dtype) {

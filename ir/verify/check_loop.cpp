@@ -346,7 +346,8 @@ void check(Context& c, const Write& w) {
   if (c.program.level == Level::loop && w.mode == WriteMode::assign && c.index.reachable()) check_once(c, w);
   const DType stored = target.type.dtype;
   if (adds(w.mode) && is_float16(stored)) fail("`{}` holds {}: += is exact only for f32", w.buffer, name(stored));
-  if (adds(w.mode) && stored == DType::i64) fail("`{}` holds i64, which no device adds to in memory", w.buffer);
+  if (adds(w.mode) && (stored == DType::i64 || is_narrow_integer(stored)))
+    fail("`{}` holds {}, which no device adds to in memory", w.buffer, name(stored));
   const auto* value = std::get_if<std::string>(&w.value);
   const Name* moved = value == nullptr ? nullptr : c.names.find(*value);
   const bool bits = moved != nullptr && is_float16(moved->type.dtype);

@@ -14,8 +14,6 @@ namespace {
 void check_buffer(Context& c, const Buffer& b) {
   Name& buffer = c.names.define(b.name, Name::Kind::buffer, "a buffer");
   if (!is_kernel_type(b.dtype)) fail("buffer `{}` has the type {}, which no statement takes", b.name, name(b.dtype));
-  if (is_integer8(b.dtype) && b.role == Role::output)
-    fail("buffer `{}` is an output of {}, which is only read", b.name, name(b.dtype));
   buffer.type = {b.dtype, 1};
   buffer.writable = b.role == Role::output;
   if (b.strides.size() != b.shape.size())

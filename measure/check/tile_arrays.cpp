@@ -10,7 +10,7 @@ namespace deplo::measure {
 namespace tiles = ir::tile_program;
 
 ir::DType comparable_dtype(ir::DType element) {
-  if (ir::is_kernel_type(element) && !ir::is_integer8(element)) return element;
+  if (ir::is_kernel_type(element) && !ir::is_narrow_integer(element)) return element;
   return ir::is_integer(element) ? ir::DType::i32 : ir::DType::f32;
 }
 

@@ -20,7 +20,7 @@ std::int64_t words_of(std::size_t bytes) { return static_cast<std::int64_t>((byt
 
 /// The type and the number of elements of an array's buffer. Types that Loop IR lacks are stored in words.
 std::pair<DType, std::int64_t> in_buffer(const tp::Array& array) {
-  if (!ir::is_kernel_type(array.element) || array.element == DType::i64 || ir::is_integer8(array.element))
+  if (!ir::is_kernel_type(array.element) || array.element == DType::i64 || ir::is_narrow_integer(array.element))
     return {DType::i32, words_of(array.bytes.size())};
   return {array.element, array.elements()};
 }

@@ -34,7 +34,7 @@ Raiser find_raiser(std::string_view operation) {
 
 std::optional<ir::DType> loop_type(ir::DType element) {
   if (element == ir::DType::tf32) return ir::DType::f32;
-  const bool taken = ir::is_kernel_type(element) && element != ir::DType::i64 && !ir::is_integer8(element);
+  const bool taken = ir::is_kernel_type(element) && element != ir::DType::i64 && !ir::is_narrow_integer(element);
   return taken ? std::optional(element) : std::nullopt;
 }
 

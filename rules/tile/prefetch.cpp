@@ -54,7 +54,7 @@ bool is_wide(const ir::Program& program, const std::string& buffer, const std::v
   for (const ir::Axis& axis : tile_of(program).axes)
     if (axis.bind == ir::Bind::vector && ir::depends_on(index.back(), axis.name)) elements = axis.extent;
   for (const ir::Axis& axis : tile_of(program).axes)
-    if (axis.bind == ir::Bind::reg && ir::is_integer8(source->dtype) && ir::depends_on(index.back(), axis.name))
+    if (axis.bind == ir::Bind::reg && ir::is_narrow_integer(source->dtype) && ir::depends_on(index.back(), axis.name))
       elements *= axis.extent;
   return elements * ir::bytes(source->dtype) >= least_bytes;
 }

@@ -131,7 +131,7 @@ std::optional<Plan> plan_load(const ir::Program& program, const ir::Load& load, 
   const ir::Buffer* source = program.find(load.buffer);
   if (source == nullptr || source->role != ir::Role::input) return std::nullopt;
   // Copies do not support these types.
-  if (source->dtype == ir::DType::i64 || ir::is_integer8(source->dtype)) return std::nullopt;
+  if (source->dtype == ir::DType::i64 || ir::is_narrow_integer(source->dtype)) return std::nullopt;
   Plan plan;
   plan.stage.source = load.buffer;
   plan.stage.dtype = target.cpu ? ir::value_type(source->dtype) : source->dtype;

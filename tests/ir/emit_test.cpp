@@ -47,6 +47,22 @@ TEST(Emit, IntegersOf8BitsAreLoadedAsInts) {
   EXPECT_THAT(cuda, HasSubstr("const int in1_7 = in1_from_4.w;"));
 }
 
+TEST(Emit, NarrowIntegersAreStoredAsTheirLowBits) {
+  const std::string buffers = "input h: i16[64]\noutput u: u8[64]\noutput c: i8[64]\noutput s: i16[64]\n";
+  const std::string body =
+      "  in0:i32x8 = load h[(a0 * 8)]\n  u[(a0 * 8)]:x8 = in0\n  c[(a0 * 8)]:x8 = 3\n  in1:i32 = load h[a1]\n"
+      "  s[a1] = in1\n";
+  const std::string opencl = source("opencl-cpu", body, buffers), cuda = source("sm_90", body, buffers);
+  EXPECT_THAT(opencl, HasSubstr("__global const short* restrict h, __global uchar* restrict u"));
+  EXPECT_THAT(opencl, HasSubstr("const int8 in0 = convert_int8(vload8(0, &h[a0 * 8]));"));
+  EXPECT_THAT(opencl, HasSubstr("vstore8(convert_uchar8(in0), 0, &u[a0 * 8]);"));
+  EXPECT_THAT(opencl, HasSubstr("s[a1] = in1;"));
+  EXPECT_THAT(cuda, HasSubstr("signed char* __restrict__ c, short* __restrict__ s"));
+  EXPECT_THAT(cuda, HasSubstr("const short4 in0_from_4 = *reinterpret_cast<const short4*>(&h[a0 * 8 + 4]);"));
+  EXPECT_THAT(cuda, HasSubstr("*reinterpret_cast<uchar4*>(&u[a0 * 8 + 4]) = make_uchar4(in0_4, in0_5, in0_6, in0_7);"));
+  EXPECT_THAT(cuda, HasSubstr("*reinterpret_cast<char4*>(&c[a0 * 8]) = make_char4(3, 3, 3, 3);"));
+}
+
 TEST(Emit, LanesThatShareElementsAreOfANarrowerVector) {
   const std::string text = source("opencl-cpu",
                                   "  in0:i32x16 = load i[((a0 * 2) + (lane / 8))]\n"

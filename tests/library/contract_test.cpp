@@ -39,6 +39,9 @@ bool same(ir::DType graph, deplo::DType program) {
                    : program == deplo::DType::bf16 ? ir::DType::bf16
                    : program == deplo::DType::i32  ? ir::DType::i32
                    : program == deplo::DType::i64  ? ir::DType::i64
+                   : program == deplo::DType::i16  ? ir::DType::i16
+                   : program == deplo::DType::i8   ? ir::DType::i8
+                   : program == deplo::DType::u8   ? ir::DType::u8
                                                    : ir::DType::boolean);
 }
 
@@ -111,6 +114,15 @@ std::string fault(const std::string& text) {
   } catch (const std::exception& e) {
     return e.what();
   }
+}
+
+TEST(Contract, OfNarrowIntegers) {
+  if (!on_opencl()) GTEST_SKIP() << "no OpenCL device";
+  for (const char* text :
+       {"u = torch.randint(0, 256, (7, 33), dtype=torch.uint8); (u + 1, u.float() / 255, u.sum(1), u)",
+        "i = torch.randint(-128, 128, (7, 33), dtype=torch.int8); (i * 3, i.to(torch.int16) * 300, i.T.contiguous())",
+        "s = torch.randint(-32768, 32768, (5, 9), dtype=torch.int16); (s.amax(1), -s, s.byte())"})
+    EXPECT_EQ(fault(text), "") << text;
 }
 
 TEST(Contract, OfSixteenBits) {

@@ -5,7 +5,7 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::array<InlineKernel, 40> all = {{
+constexpr std::array<InlineKernel, 41> all = {{
     {"conv2d", R"(=== loop: conv2d ===
 symbols B, O, H, W
 input x: f32[B, 4, H, W]
@@ -378,6 +378,25 @@ for a0 in 0..M: # free
     v8 = copy(in3)
     v9 = multiply(acc0, v8)
     y[a0, a1] = v9
+)"},
+    {"narrow_results", R"(=== loop: narrow_results ===
+symbols M, N
+input x: f32[M, N]
+input r: i16[M, N] in randint(-32768, 32768)
+output q: i8[M, N]
+output u: u8[M, N]
+output w: i16[M]
+for a0 in 0..M: # free
+  for a1 in 0..N: # free
+    in0 = load x[a0, a1]
+    in1:i32 = load r[a0, a1]
+    v0 = multiply(in0, 40)
+    v1:i32 = copy(v0)
+    q[a0, a1] = v1
+    v2:i32 = add(v1, in1)
+    u[a0, a1] = v2
+    acc0:i32 <- add(acc0, in1)
+  w[a0] = acc0
 )"},
     {"row_sum", R"(=== loop: row_sum ===
 symbols M, K

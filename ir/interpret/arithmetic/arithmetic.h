@@ -4,6 +4,8 @@
 #include <span>
 
 #include "ir/op.h"
+#include "ir/types/float16.h"
+#include "ir/types/integers.h"
 #include "ir/types/types.h"
 
 namespace deplo::ir {
@@ -28,6 +30,12 @@ class Arithmetic {
   /// True if the float has no more digits than a tf32.
   virtual bool is_tf32(double value) const = 0;
 };
+
+/// Returns the value as it is after being stored as an element of this type.
+inline double as_stored(const Arithmetic& arithmetic, double value, DType dtype) {
+  if (is_float16(dtype)) return arithmetic.stored(value, dtype);
+  return is_narrow_integer(dtype) ? to_integer(value, DType::i32, dtype) : value;
+}
 
 /// Real numbers, in double with the range of f32. They define the meaning of a program.
 const Arithmetic& reals();

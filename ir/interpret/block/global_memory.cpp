@@ -67,6 +67,7 @@ const Point& GlobalMemory::written_point(const Global& global, std::int64_t offs
 void GlobalMemory::write(const Access& to, WriteMode mode, std::int64_t offset, int lane, double value,
                          double rounding) {
   Global& global = buffers[static_cast<std::size_t>(to.buffer)];
+  if (is_narrow_integer(global.dtype)) value = stored(global, value);  // in exact arithmetic, too
   if (points != nullptr) return write_point(global, mode, offset, value, rounding);
   if (!exact) value = stored(global, value);
   const auto i = static_cast<std::size_t>(offset);

@@ -52,9 +52,7 @@ class GlobalMemory {
   void write_point(const Global&, WriteMode, std::int64_t offset, double value, double rounding);
   void claim(Global&, const Access&, WriteMode, std::size_t i, int lane, double value) const;
 
-  double stored(const Layout& to, double value) const {
-    return is_float16(to.dtype) ? arithmetic_.stored(value, to.dtype) : value;
-  }
+  double stored(const Layout& to, double value) const { return as_stored(arithmetic_, value, to.dtype); }
   double written(const Layout& to, WriteMode, double before, double value) const;
 
   const Arithmetic& arithmetic_;

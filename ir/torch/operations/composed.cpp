@@ -107,6 +107,10 @@ Id scatter_reduce(const Given& g) {
 // Reduces the source elements that go to the same position. Without the old elements, these are replaced.
 Id reduced_at(const Given& g, const Scatter& s, const std::string& by, bool with_self) {
   if (g.shape(s.index) != g.shape(s.source)) g.refuse("an index no larger than the source", s.index);
+  if (is_narrow_integer(g.dtype(s.x))) {  // which may lack the number that stands for "none"
+    const Scatter words = {g.to(s.x, DType::i32), s.index, g.to(s.source, DType::i32), s.dim};
+    return g.to(reduced_at(g, words, by, with_self), g.dtype(s.x));
+  }
   const std::string op = by == "mean" ? "sum" : by;
   const DType dtype = g.dtype(s.x);
   const double end = is_float(dtype) ? infinity : dtype == DType::i64 ? max_exact_integer - 1 : 0x1p31 - 1;

@@ -105,7 +105,7 @@ Id class_loss(const Caller& c, const Loss& loss) {
   rows.erase(rows.begin() + dim);
   picked[static_cast<std::size_t>(dim)] = 1;
   if (is_float(target.dtype) && target.shape == x.shape && !loss.normalised) return probability_loss(c, loss, dim);
-  if (!is_integer(target.dtype) || target.shape != rows)
+  if (!is_index_type(target.dtype) || target.shape != rows)
     throw Error(fmt::format("expected a class (int64) for each row {}, found {}", print(rows), print(target)));
   const Id ignored = c.scalar(static_cast<double>(loss.ignored), DType::i32);
   const Id used = c.call("ne", {loss.target, ignored}, {});

@@ -88,7 +88,8 @@ Shape broadcast(std::string_view op, const Shape& a, const Shape& b) {
 DType promote_types(DType a, DType b) {
   if (a == b || category(a) > category(b)) return a;
   if (category(a) < category(b)) return b;
-  if (is_integer(a)) return DType::i64;
+  if (is_integer(a) && width(a) == width(b)) return DType::i16;  // int8 and uint8
+  if (is_integer(a)) return width(a) > width(b) ? a : b;
   return DType::f32;  // two different floats: f32 with another type, or f16 with bf16
 }
 

@@ -17,6 +17,7 @@ struct Written {
 
 constexpr auto written = std::to_array<Written>({
     {"addbmm", "Tensor self, Tensor batch1, Tensor batch2, Scalar beta, Scalar alpha"},
+    {"_int_mm", "Tensor self, Tensor mat2"},
     {"addmv", "Tensor self, Tensor mat, Tensor vec, Scalar beta, Scalar alpha"},
     {"addr", "Tensor self, Tensor vec1, Tensor vec2, Scalar beta, Scalar alpha"},
     {"aminmax", "Tensor self, int dim, bool keepdim"},

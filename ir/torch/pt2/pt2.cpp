@@ -511,20 +511,6 @@ class GraphReader {
     return std::ranges::any_of(node.outputs, is_one) || std::ranges::any_of(node.inputs, is_one, &NamedArgument::value);
   }
 
-  // Wraps the results of arithmetic on 8- and 16-bit integers, which have 32 bits in the graph.
-  Id wrapped(const Call& call, ScalarType type, Id id) const {
-    constexpr auto arithmetic = std::to_array<std::string_view>(
-        {"aten.__lshift__", "aten._to_copy", "aten.abs", "aten.add", "aten.bitwise_left_shift", "aten.bitwise_not",
-         "aten.cumsum", "aten.mul", "aten.neg", "aten.pow", "aten.rsub", "aten.square", "aten.sub", "aten.sum",
-         "aten.to"});
-    if (!is_narrow(type) || !is_one_of(call.function, arithmetic)) return id;
-    const auto number = [&](std::int64_t n) { return builder_.scalar(static_cast<double>(n), DType::i64); };
-    const std::int64_t mask = type == ScalarType::int16 ? 0xffff : 0xff, half = (mask + 1) / 2;
-    if (type == ScalarType::uint8) return call.add("bitwise_and", {id, number(mask)});
-    const Id bits = call.add("bitwise_and", {call.add("add", {id, number(half)}), number(mask)});
-    return call.add("sub", {bits, number(half)});
-  }
-
   // Records the result of an output, after checking it against the type that the file states. `converts`: whether a
   // result of another type is converted, as in place.
   void bind(const Call& call, std::size_t i, Id result, bool converts) {
@@ -535,7 +521,7 @@ class GraphReader {
                        (is_integer(found.dtype) && is_integer(stated.dtype));  // such as out_int32
     if (found.shape != stated.shape || (found.dtype != stated.dtype && !alike && !converts))
       throw Error(fmt::format("expected the result {} that the file states, found {}", print(stated), print(found)));
-    ids_.insert_or_assign(call.outputs()[i], wrapped(call, meta.stated, call.to(result, stated.dtype)));
+    ids_.insert_or_assign(call.outputs()[i], call.to(result, stated.dtype));
   }
 
   // Returns what the file states about an output. A size may be symbolic: PyTorch does not look into a constant mask.
@@ -588,16 +574,14 @@ void add_input(const Program& program, const InputSpec& spec, Weights& weights, 
   const ScalarType stated = program.graph.tensors.find(tensor->name)->second.stated;
   if (spec.kind == "user_input" && is_complex(stated))
     throw Error(fmt::format("'{}': expected {}, found {}", tensor->name, supported_types, scalar_type_name(stated)));
-  const bool one_byte = stated == ScalarType::uint8 || stated == ScalarType::int8;
-  const TensorType stored = {one_byte ? *parse_dtype(scalar_type_name(stated)) : type.dtype, type.shape};
   const bool given = spec.kind == "user_input";
   const ValueSource source = given ? ValueSource{} : weights.find(spec.stored, type);
   if (const std::optional<Id> range = as_arange(builder, type, source)) {
     ids.insert_or_assign(tensor->name, *range);
     return;
   }
-  const Id id = given ? builder.input(tensor->name, stored) : builder.parameter(spec.stored, stored, source);
-  ids.insert_or_assign(tensor->name, one_byte ? builder.call("to", {id}, {{"dtype", type.dtype}}) : id);
+  const Id id = given ? builder.input(tensor->name, type) : builder.parameter(spec.stored, type, source);
+  ids.insert_or_assign(tensor->name, id);
 }
 
 bool keeps_values(std::string_view op) {

@@ -9,7 +9,11 @@
 
 namespace deplo {
 
-enum class DType { f32, i32, boolean, f16, bf16, i64 };  // 4, 4, 1, 2, 2, 8 bytes per element; a boolean is 0 or 1
+enum class DType { f32, i32, boolean, f16, bf16, i64, i8, u8, i16 };  // a boolean is 0 or 1
+constexpr std::size_t bytes_of_element(DType dtype) {
+  constexpr std::size_t bytes[] = {4, 4, 1, 2, 2, 8, 1, 1, 2};  // in the order of DType
+  return bytes[static_cast<std::size_t>(dtype)];
+}
 
 /// An argument of kernels, in the device's memory.
 struct Tensor {
@@ -32,7 +36,7 @@ struct Tensor {
   std::string of;
   std::vector<int> permutation;
   /// The numbers of a .pt2 file's parameter, row-major, in the graph's order (before `permutation`): `integers` if the
-  /// dtype is i32 or i64, else `values` as floats. Null: the caller has the numbers.
+  /// dtype is an integer, else `values` as floats. Null: the caller has the numbers.
   std::shared_ptr<const std::vector<float>> values;
   std::shared_ptr<const std::vector<std::int64_t>> integers;
 };

@@ -165,7 +165,7 @@ TEST_F(CudaCheck, WrongArguments) {
     return std::string();
   };
   EXPECT_THAT(refusal([](auto& o) { o.arguments.pop_back(); }), HasSubstr("expected 3 arguments of"));
-  EXPECT_THAT(refusal([](auto& o) { o.arguments[0] = "x=f33[4]"; }), HasSubstr("or u8, found 'f33'"));
+  EXPECT_THAT(refusal([](auto& o) { o.arguments[0] = "x=f33[4]"; }), HasSubstr("or i16, found 'f33'"));
   EXPECT_THAT(refusal([](auto& o) { o.arguments[2] = "n=f32[4]"; }),
               HasSubstr("is an integer of 32 bits: expected a number"));
   EXPECT_THAT(refusal([](auto& o) { o.entry = "other"; }), HasSubstr("expected the entry 'other' in the PTX, found"));

@@ -37,6 +37,20 @@ TEST(InterpretValues, AGatherReadsWhatIsNamed) {
   EXPECT_EQ(points[0].value, 20);
 }
 
+TEST(InterpretValues, AStoreToANarrowIntegerKeepsTheLowBits) {
+  const std::string text =
+      "=== loop: k ===\ninput n: i32[3]\noutput b: i8[3]\noutput u: u8[3]\noutput h: i16[3]\nfor a0 in 0..3: # free\n"
+      "  in0:i32 = load n[a0]\n  b[a0] = in0\n  u[a0] = in0\n  h[a0] = in0\n";
+  const Values n = {200, -1, 40000}, none(3, NAN);
+  const Memory memory = run_on(text, {{"n", n}, {"b", none}, {"u", none}, {"h", none}});
+  EXPECT_EQ(memory.at("b"), (Values{-56, -1, 64}));
+  EXPECT_EQ(memory.at("u"), (Values{200, 255, 64}));
+  EXPECT_EQ(memory.at("h"), (Values{200, -1, -25536}));
+  const std::vector<float> floats(n.begin(), n.end());
+  for (const Point& point : evaluate_at(parse(text), {{"n", floats}}, {{"a0", 2}}))
+    EXPECT_EQ(point.value, memory.at(point.buffer).at(2)) << point.buffer;
+}
+
 TEST(InterpretValues, LazyInputsAreComputedWhereTheyAreRead) {
   const Program program = parse(
       "=== loop: rows ===\ninput x: f32[40, 100]\ninput z: f32[100]\noutput y: f32[3, 100]\n"

@@ -97,7 +97,7 @@ TEST(TorchOps, CatAndStack) {
 
 TEST(TorchOps, LookUps) {
   EXPECT_EQ(typed("embedding", {f16({10, 4}), i32({2, 3})}), "(2, 3, 4) float16");
-  EXPECT_THAT(typed("embedding", {f32({10, 4}), f32({2})}), HasSubstr("indices of integers"));
+  EXPECT_THAT(typed("embedding", {f32({10, 4}), f32({2})}), HasSubstr("indices of int32 or int64"));
   EXPECT_THAT(typed("embedding", {f32({10}), i32({2})}), HasSubstr("a weight of two dimensions"));
   EXPECT_EQ(typed("gather", {f32({3, 5}), i32({2, 9})}, dim(1)), "(2, 9) float32");
   EXPECT_THAT(typed("gather", {f32({3, 5}), i32({4, 9})}, dim(1)),

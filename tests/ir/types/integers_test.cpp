@@ -44,6 +44,11 @@ TEST(Integers, Conversions) {
   for (const double beyond : {3e9, -3e9, 1e30, -1e30, std::numeric_limits<double>::quiet_NaN()})
     EXPECT_EQ(to_integer(beyond, DType::f32, DType::i32), low) << beyond;
   EXPECT_EQ(to_integer(3e9, DType::f32, DType::i64), 3e9);
+  EXPECT_EQ(to_integer(300.7, DType::f32, DType::u8), 44);
+  EXPECT_EQ(to_integer(-1.5, DType::f32, DType::u8), 255);
+  EXPECT_EQ(to_integer(3e9, DType::f32, DType::i16), 0);  // the low bits of -2^31
+  EXPECT_EQ(to_integer(200, DType::i64, DType::i8), -56);
+  EXPECT_EQ(to_integer(0x1p32 + 40000, DType::i64, DType::i16), 40000 - 65536);
   EXPECT_EQ(to_integer(1e30, DType::f32, DType::i64), -0x1p63);
   EXPECT_EQ(to_integer(0x1p32 + 7, DType::i64, DType::i32), 7);
   EXPECT_EQ(to_integer(0x1p31, DType::i64, DType::i32), low);

@@ -1,4 +1,5 @@
 // Dtypes of values, index values, and gathers.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -83,7 +84,7 @@ TEST(VerifyTypes, SixteenBitsAreOfMemory) {
   EXPECT_THAT(verify(parse(sums)), HasSubstr("`z` holds bf16: += is exact only for f32"));
 }
 
-TEST(VerifyTypes, IntegersOf8BitsAreRead) {
+TEST(VerifyTypes, NarrowIntegersAreTypesOfMemory) {
   const auto with = [](const std::string& buffers, const std::string& body) {
     return verify(parse("=== loop: k ===\n" + buffers + "output n: i32[8]\nfor a0 in 0..8: # free\n" + body));
   };
@@ -91,8 +92,13 @@ TEST(VerifyTypes, IntegersOf8BitsAreRead) {
   EXPECT_EQ(with("input b: i8[8]\n", "  in0:i32 = load b[a0]\n  n[a0] = in0\n"), "");
   EXPECT_THAT(with("input b: i8[8]\n", "  in0:i8 = load b[a0]\n  n[a0] = 1\n"),
               HasSubstr("i8 is a type of memory: its values are i32"));
-  EXPECT_THAT(with("output b: u8[8]\n", "  n[a0] = 1\n  b[a0] = 1\n"),
-              HasSubstr("buffer `b` is an output of u8, which is only read"));
+  for (const char* type : {"i8", "u8", "i16"}) {
+    const std::string output = fmt::format("output b: {}[8]\n", type);
+    EXPECT_EQ(with(output, "  v0:i32 = index (a0 * 100)\n  n[a0] = 1\n  b[a0] = v0\n"), "");
+    EXPECT_THAT(with(output, "  n[a0] = 1\n  b[a0] += 1\n"),
+                HasSubstr(fmt::format("`b` holds {}, which no device adds to in memory", type)));
+    EXPECT_THAT(with(output, "  v0 = copy(1)\n  n[a0] = 1\n  b[a0] = v0\n"), HasSubstr("`v0` is f32, expected i32"));
+  }
 }
 
 TEST(VerifyTypes, IndexValues) {

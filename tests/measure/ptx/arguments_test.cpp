@@ -92,7 +92,7 @@ TEST(PtxArguments, SaysWhatIsWrong) {
   };
   expect("x", "NAME=VALUE, such as x=f32[64,32]");
   expect("=4", "NAME=VALUE");
-  expect("x=f64[128]", "an array of f32, f16, bf16, i32, bool, i64, i8 or u8, found 'f64'");
+  expect("x=f64[128]", "an array of f32, f16, bf16, i32, bool, i64, i8, u8 or i16, found 'f64'");
   expect("x=f32[99999999999]", "extents of at least 1, and at most 1073741824 elements, found '99999999999'");
   expect("x=f32[0]", "extents of at least 1");
   expect("x=f32[65536,65536]", "extents of at least 1, and at most 1073741824 elements, found '65536,65536'");

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "core/text/nearest.h"
+#include "core/text/text.h"
 #include "ir/torch/operations/operation.h"
 
 namespace deplo::ir::torch::python {
@@ -37,14 +38,20 @@ struct NamedType {
   DType dtype;
 };
 constexpr std::array other_types = std::to_array<std::string_view>(
-    {"float64",       "double",      "complex32",       "complex64",       "cfloat", "complex128", "cdouble",
-     "uint8",         "int8",        "int16",           "short",           "uint16", "uint32",     "uint64",
+    {"float64", "double", "complex32", "complex64", "cfloat", "complex128", "cdouble", "uint16", "uint32", "uint64",
      "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "quint8", "qint8"});
-constexpr std::array named_types = {NamedType{"float32", DType::f32},   NamedType{"float", DType::f32},
-                                    NamedType{"float16", DType::f16},   NamedType{"half", DType::f16},
-                                    NamedType{"bfloat16", DType::bf16}, NamedType{"int32", DType::i32},
-                                    NamedType{"int", DType::i32},       NamedType{"int64", DType::i64},
-                                    NamedType{"long", DType::i64},      NamedType{"bool", DType::boolean}};
+constexpr std::array named_types = {
+    NamedType{"float32", DType::f32},  NamedType{"float", DType::f32},     NamedType{"float16", DType::f16},
+    NamedType{"half", DType::f16},     NamedType{"bfloat16", DType::bf16}, NamedType{"int32", DType::i32},
+    NamedType{"int", DType::i32},      NamedType{"int64", DType::i64},     NamedType{"long", DType::i64},
+    NamedType{"bool", DType::boolean}, NamedType{"uint8", DType::u8},      NamedType{"int8", DType::i8},
+    NamedType{"int16", DType::i16},    NamedType{"short", DType::i16}};
+
+std::string type_names() {
+  std::vector<std::string> names;
+  for (const DType dtype : kernel_dtypes) names.emplace_back(torch_name(dtype));
+  return join(names, ", ");
+}
 
 struct NamedSpace {
   std::string_view name;
@@ -196,9 +203,7 @@ Value find_member(const Namespace& space, std::string_view name) {
   if (space.name == "torch.nn")
     if (const ModuleType* m = find_module(name)) return {m};
   if (space.name == "torch" && std::ranges::find(other_types, name) != other_types.end())
-    throw Error(
-        fmt::format("expected a type that kernels have (float32, float16, bfloat16, int32, int64, bool), found `{}`{}",
-                    name, name == "uint8" || name == "int8" ? "; a .pt2 file of torch.export may have it" : ""));
+    throw Error(fmt::format("expected a type that kernels have ({}), found `{}`", type_names(), name));
   if (space.name.starts_with("torch") && std::ranges::find(opaque_members, name) != opaque_members.end())
     return {Opaque{name}};
   if (is_library(space) && (functions & in_library)) return {Opaque{name}};

@@ -8,6 +8,7 @@
 
 #include "ir/torch/expression/functions/library.h"
 #include "ir/torch/expression/sequence.h"
+#include "ir/types/integers.h"
 
 namespace deplo::ir::torch::python {
 namespace {
@@ -73,14 +74,21 @@ Value tensor(const Call& c) {
   const Value& data = c.value("data");
   if (is_tensor(data)) return {Tensor{c.converted("data")}};
   const auto typed = [&](Id id) { return Value{Tensor{c.given("dtype") ? c.session.cast(id, c.dtype("dtype")) : id}}; };
+  const auto check = [&](const Value& number) {
+    const bool narrow = c.given("dtype") && is_narrow_integer(c.dtype("dtype"));
+    if (narrow && !is_held(std::trunc(*to_number(number)), c.dtype("dtype")))
+      c.fail("data", fmt::format("numbers that {} holds", torch_name(c.dtype("dtype"))));
+  };
   if (!data.as<List>()) {
     if (!to_number(data)) c.fail("data", "a number or a list of numbers");
+    check(data);
     return typed(c.session.operand(data, "tensor", 0));
   }
   Shape shape;
   std::vector<Value> numbers;
   flatten(c, data, 0, shape, numbers);
   if (numbers.empty()) c.fail("data", "at least one number");
+  std::ranges::for_each(numbers, check);
   const bool real = std::ranges::any_of(numbers, [](const Value& v) { return v.as<double>() != nullptr; });
   const bool truth = std::ranges::all_of(numbers, [](const Value& v) { return v.as<bool>() != nullptr; });
   const DType dtype = real ? c.session.default_dtype : truth ? DType::boolean : DType::i64;
@@ -173,10 +181,13 @@ Value parameter(const Call& c) {
 }
 
 DType of_tensor_type(const Call& c) {
-  return c.name == "LongTensor"   ? DType::i64
-         : c.name == "IntTensor"  ? DType::i32
-         : c.name == "BoolTensor" ? DType::boolean
-                                  : c.session.default_dtype;
+  return c.name == "LongTensor"    ? DType::i64
+         : c.name == "IntTensor"   ? DType::i32
+         : c.name == "ShortTensor" ? DType::i16
+         : c.name == "CharTensor"  ? DType::i8
+         : c.name == "ByteTensor"  ? DType::u8
+         : c.name == "BoolTensor"  ? DType::boolean
+                                   : c.session.default_dtype;
 }
 
 // torch.Tensor(2, 3) makes zeros, because its values are unspecified. torch.Tensor([1, 2]) makes a tensor of these
@@ -204,6 +215,9 @@ constexpr std::array random_rows = {
     Function{"FloatTensor", in_torch, "*size", new_tensor},
     Function{"LongTensor", in_torch, "*size", new_tensor},
     Function{"IntTensor", in_torch, "*size", new_tensor},
+    Function{"ShortTensor", in_torch, "*size", new_tensor},
+    Function{"CharTensor", in_torch, "*size", new_tensor},
+    Function{"ByteTensor", in_torch, "*size", new_tensor},
     Function{"BoolTensor", in_torch, "*size", new_tensor},
     Function{"set_default_dtype", in_torch, "d", set_default_dtype},
     Function{"get_default_dtype", in_torch, "", get_default_dtype},

@@ -32,7 +32,7 @@ const std::vector<Written>& written() {
       {in_torch, {"atleast_1d", "atleast_2d", "atleast_3d", "bartlett_window", "blackman_window", "block_diag",
                   "cartesian_prod",                  "chain_matmul", "column_stack", "concatenate", "embedding", "finfo", "group_norm", "hamming_window",
                   "hann_window", "iinfo", "isin", "logspace", "row_stack", "rsub", "tensordot", "trapezoid", "trapz",
-                  "spmm", "tril_indices", "triu_indices"}},
+                  "spmm", "_int_mm", "tril_indices", "triu_indices"}},
       {either, {"addbmm", "addmm", "addmv", "addr", "adjoint", "aminmax", "angle", "baddbmm", "conj", "corrcoef",
                 "count_nonzero", "cov", "deg2rad", "diagflat", "digamma", "dist", "dsplit", "float_power", "fmax",
                 "fmin", "ger", "greater", "greater_equal", "heaviside", "hsplit", "inner", "is_complex",

@@ -24,10 +24,11 @@ class finfo:
 
 class iinfo:
     def __init__(self, dtype):
-        limits = {torch.int32: (2147483647, 32), torch.int64: (9223372036854775807, 64)}
+        limits = {torch.int32: (2147483647, 32), torch.int64: (9223372036854775807, 64), torch.int16: (32767, 16),
+                  torch.int8: (127, 8), torch.uint8: (255, 8)}
         assert dtype in limits, "a type of integers"
         self.max, self.bits = limits[dtype]
-        self.min = -self.max - 1
+        self.min = 0 if dtype == torch.uint8 else -self.max - 1
 
 
 def is_floating_point(input): return input.dtype in (torch.float32, torch.float16, torch.bfloat16)
@@ -44,6 +45,7 @@ def new_tensor(input, data, dtype=None, device=None, requires_grad=False):
 
 def type(input, dtype, non_blocking=False):
     types = {torch.FloatTensor: torch.float32, torch.LongTensor: torch.int64, torch.IntTensor: torch.int32,
+             torch.ShortTensor: torch.int16, torch.CharTensor: torch.int8, torch.ByteTensor: torch.uint8,
              torch.BoolTensor: torch.bool}
     return input.to(types.get(dtype, dtype))
 
@@ -74,6 +76,7 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
     return scaled_sum(input, (batch1 @ batch2).sum(0), beta, alpha)
 
 def spmm(input, mat2): return input @ mat2
+def _int_mm(input, mat2): return input.to(torch.int32) @ mat2.to(torch.int32)
 def ger(input, vec2): return torch.outer(input, vec2)
 def vdot(input, other): return torch.dot(input, other)
 def inner(input, other):

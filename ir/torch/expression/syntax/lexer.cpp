@@ -114,6 +114,12 @@ void Lexer::word() {
 
 void Lexer::number() {
   std::size_t end = at_;
+  if (text_[at_] == '0' && end + 1 < text_.size() &&
+      std::string_view("xXoObB").find(text_[end + 1]) != std::string_view::npos) {
+    end += 2;
+    while (end < text_.size() && (is_letter(text_[end]) || is_digit(text_[end]))) ++end;
+    return take(Token::Kind::integer, end - at_);
+  }
   const auto digits = [&] {
     while (end < text_.size() && (is_digit(text_[end]) || text_[end] == '_')) ++end;
   };

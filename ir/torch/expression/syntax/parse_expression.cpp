@@ -324,9 +324,15 @@ Expr Parser::number() {
   std::string digits(at.text);
   std::erase(digits, '_');
   const char* const end = digits.data() + digits.size();
+  const char prefix = digits.size() > 2 && digits[0] == '0' ? digits[1] : ' ';
+  const int base = prefix == 'x' || prefix == 'X'   ? 16
+                   : prefix == 'o' || prefix == 'O' ? 8
+                   : prefix == 'b' || prefix == 'B' ? 2
+                                                    : 10;
+  const char* const begin = digits.data() + (base == 10 ? 0 : 2);
   Expr e = make(at.kind == Token::Kind::integer ? Expr::Kind::integer : Expr::Kind::real, at);
-  const auto [stop, error] = at.kind == Token::Kind::integer ? std::from_chars(digits.data(), end, e.integer)
-                                                             : std::from_chars(digits.data(), end, e.number);
+  const auto [stop, error] = at.kind == Token::Kind::integer ? std::from_chars(begin, end, e.integer, base)
+                                                             : std::from_chars(begin, end, e.number);
   if (error == std::errc() && stop == end) return e;
   fail_at(at, at.kind == Token::Kind::integer ? "an integer of 64 bits" : "a number that a double holds");
 }

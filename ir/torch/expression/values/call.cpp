@@ -252,7 +252,9 @@ std::size_t Call::dim(std::string_view parameter, std::size_t rank) const {
 }
 
 Value Call::node(std::vector<Id> args, Attributes attributes) const {
-  return {Tensor{session.call(op, std::move(args), std::move(attributes))}};
+  const Id result = session.call(op, std::move(args), std::move(attributes));
+  // The sum of an int32 is an int64 unless another type is asked for.
+  return {Tensor{has("dtype") && given("dtype") ? session.cast(result, dtype("dtype")) : result}};
 }
 
 }  // namespace deplo::ir::torch::python

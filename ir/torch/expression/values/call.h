@@ -46,7 +46,7 @@ class Call {
   std::size_t dim(std::string_view parameter, std::size_t rank) const;
 
   const TensorType& type(Id id) const { return session.type(id); }
-  /// Adds a node of operation `op`.
+  /// Adds a node of operation `op`. The result has the dtype that a parameter `dtype` requests.
   Value node(std::vector<Id> args, Attributes attributes = {}) const;
   [[noreturn]] void fail(std::string_view parameter, std::string_view expected) const;
 

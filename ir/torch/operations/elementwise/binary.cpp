@@ -383,13 +383,21 @@ python::Value call_divide(const python::Call& c) {
   return results_of(rounded_quotient(caller_of(c), input, c.operand("other", 1), c.text("rounding_mode") == "floor"));
 }
 
+/// Returns an integer tensor in the common type of both tensors, in which PyTorch multiplies it by alpha.
+Id in_common_type(const Caller& c, Id x, Id other) {
+  const DType common = promote(c.node(x), c.node(other));
+  const bool is_same = c.node(x).type.dtype == common || c.node(x).kind == Node::Kind::scalar;
+  return is_same || !is_integer(common) ? x : c.call("to", {x}, {{"dtype", common}});
+}
+
 // input ± alpha * other
 python::Value call_scaled(const python::Call& c) {
   const Id input = c.tensor("input");
   const python::Value& alpha = c.value("alpha");
   if (const auto* one = alpha.as<std::int64_t>(); one && *one == 1) return c.node({input, c.operand("other", 1)});
   if (!to_number(alpha)) c.fail("alpha", "a number");
-  const Id other = c.operand("other", 1);
+  const Caller caller = caller_of(c);
+  const Id other = in_common_type(caller, c.operand("other", 1), input);
   return c.node({input, c.session.call("mul", {other, c.session.operand(alpha, "mul", 1)})});
 }
 
@@ -436,7 +444,8 @@ std::vector<Id> read_divide(pt2::Call& call) {
 std::vector<Id> read_scaled(pt2::Call& call) {
   const Id self = call.operand("self");
   Id other = call.operand("other");
-  if (call.number("alpha", 1) != 1) other = call.add("mul", {other, call.operand("alpha")});
+  if (call.number("alpha", 1) != 1)
+    other = call.add("mul", {in_common_type(caller_of(call), other, self), call.operand("alpha")});
   return call.node({self, other});
 }
 
@@ -500,7 +509,27 @@ Id remainder_towards_zero(const Caller& c, Id x, Id divisor) {
   return is_finite_number(c, divisor) ? rest : c.call("where", {is_below(c, x, divisor), x, rest}, {});
 }
 
+namespace {
+
+// Divides narrow integers as i32, because -128 / -1, and the steps of a division, may be outside of the narrow type.
+// Returns nullopt if the common type of the arguments is not narrow.
+std::optional<Id> divided_as_words(const Caller& c, Id x, Id divisor, Id (*divide)(const Caller&, Id, Id, bool),
+                                   bool down) {
+  const DType common = promote(c.node(x), c.node(divisor));
+  if (!is_narrow_integer(common)) return {};
+  const auto to = [&](Id id, DType dtype) { return c.call("to", {id}, {{"dtype", dtype}}); };
+  const auto word = [&](Id id) {
+    const Node& node = c.node(id);
+    if (node.kind == Node::Kind::scalar) return c.scalar(to_integer(node.value, DType::i64, common), DType::i64);
+    return to(node.type.dtype == common ? id : to(id, common), DType::i32);
+  };
+  return to(divide(c, word(x), word(divisor), down), common);
+}
+
+}  // namespace
+
 Id whole_quotient(const Caller& c, Id x, Id divisor, bool down) {
+  if (const auto result = divided_as_words(c, x, divisor, whole_quotient, down)) return *result;
   if (const auto number = number_of(c, divisor)) return quotient_by_number(c, x, *number, down);
   if (!down) return c.call("whole_quotient", {x, divisor}, {});
   const Division both(c, x, divisor);
@@ -509,6 +538,7 @@ Id whole_quotient(const Caller& c, Id x, Id divisor, bool down) {
 }
 
 Id whole_remainder(const Caller& c, Id x, Id divisor, bool down) {
+  if (const auto result = divided_as_words(c, x, divisor, whole_remainder, down)) return *result;
   if (const auto number = number_of(c, divisor)) {
     if (down && *number > 0) return c.call("remainder", {x}, {{"divisor", *number}});
     const Id whole = quotient_by_number(c, x, *number, down);

@@ -69,7 +69,7 @@ int decompose_tril(Emitter& e, const TensorCall& call) {
 void check_index(const Inference& call, std::size_t arg) {
   if (call.dtype(arg) == DType::boolean)
     call.expected("indices of integers (the number of elements that a mask selects is known only at run time)");
-  if (!is_integer(call.dtype(arg))) call.expected("indices of integers");
+  if (!is_index_type(call.dtype(arg))) call.expected("indices of int32 or int64");
 }
 
 // Returns the type of the result, in which the dimensions of the indices replace dimension `dim` of the tensor.

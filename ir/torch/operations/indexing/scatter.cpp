@@ -16,7 +16,7 @@ namespace {
 constexpr AttributeSpec scatter_attributes[] = {{"dim", Kind::integer, Required{}}};
 
 TensorType infer_scatter(const Inference& call) {
-  if (!is_integer(call.dtype(1))) call.expected("indices of integers");
+  if (!is_index_type(call.dtype(1))) call.expected("indices of int32 or int64");
   if (call.dtype(0) != call.dtype(2) || call.dtype(0) == DType::boolean) call.expected("numbers of one dtype");
   if (call.rank(0) == 0) call.expected("a tensor of at least one dimension");
   const auto dim = static_cast<std::size_t>(call.normalise_dim("dim", call.rank(0)));
@@ -252,8 +252,8 @@ Id put_by_tensors(const Caller& c, Id x, const std::vector<std::optional<Id>>& g
       continue;
     }
     Id index = *indices[d];
-    if (!is_integer(c.node(index).type.dtype))
-      throw Error(fmt::format("expected indices of integers, found {}", print(c.node(index).type)));
+    if (!is_index_type(c.node(index).type.dtype))
+      throw Error(fmt::format("expected indices of int32 or int64, found {}", print(c.node(index).type)));
     index = counted_from_start(c, index, shape[d]);
     broad = broadcast("index_put", broad, c.node(index).type.shape);
     places = places < 0 ? index : c.call("add", {c.call("mul", {places, number(shape[d])}, {}), index}, {});

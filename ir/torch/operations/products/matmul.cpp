@@ -211,7 +211,7 @@ std::vector<Operation> matmul_operations() {
         {"mm", either, "input, mat2", call_matmul_of<2>},
         {"bmm", either, "input, mat2", call_matmul_of<3>},
         {"@", as_infix, "left, right", call_infix}},
-       {{"aten.matmul", read_matmul}, {"aten.mm", read_mm}, {"aten._int_mm", read_mm}, {"aten.bmm", read_mm}, {"aten.mv", read_mv},
+       {{"aten.matmul", read_matmul}, {"aten.mm", read_mm}, {"aten.bmm", read_mm}, {"aten.mv", read_mv},
         {"aten.addmm", read_addmm}, {"aten.baddbmm", read_baddbmm}}},
   };
 }

@@ -278,14 +278,16 @@ std::vector<Id> read_truth(pt2::Call& call) {
         call.add("full", {}, {{"shape", call.output_type().shape}, {"value", of_nothing}, {"dtype", DType::boolean}})};
   }
   const Id x = call.to(call.to(call.tensor("self"), DType::boolean), DType::i32);
-  return {call.to(call.add(call.op, {x}, dims_of(call)), DType::boolean)};
+  return {call.to(call.add(call.op, {x}, dims_of(call)), call.output_type().dtype)};
 }
 
+// In PyTorch, any and all of uint8 are uint8.
 python::Value call_truth(const python::Call& c) {
+  const DType dtype = c.type(c.tensor("input")).dtype == DType::u8 ? DType::u8 : DType::boolean;
   const Id x = c.session.cast(c.session.cast(c.tensor("input"), DType::boolean), DType::i32);
   Attributes attributes = {{"keepdim", c.flag("keepdim")}};
   if (c.given("dim")) attributes.emplace("dims", c.integers("dim"));
-  return {python::Tensor{c.session.cast(c.session.call(c.op, {x}, std::move(attributes)), DType::boolean)}};
+  return {python::Tensor{c.session.cast(c.session.call(c.op, {x}, std::move(attributes)), dtype)}};
 }
 
 Id variance(pt2::Call& call) {

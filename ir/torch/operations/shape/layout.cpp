@@ -134,10 +134,17 @@ Values evaluate_reshape(const Operands& o) { return o.value(0); }
 
 int decompose_reshape(Emitter& e, const TensorCall& call) { return e.reshape(call.args[0], call.shape(), "map"); }
 
-// x.view(torch.int32) would read the bits of a float, for which kernels have no operation.
+// x.view(torch.int32) would read the bits of a float, for which kernels have no operation. A conversion between integers
+// of equal width keeps the bits.
 python::Value call_view(const python::Call& c) {
   const auto* shape = c.value("shape").as<python::List>();
   const auto is_dtype = [](const python::Value& item) { return item.as<DType>() != nullptr; };
+  if (shape != nullptr && shape->items->size() == 1 && is_dtype(shape->items->front())) {
+    const Id x = c.tensor("input");
+    const DType from = c.type(x).dtype, to = *shape->items->front().as<DType>();
+    if (from == to || (is_integer(from) && is_integer(to) && width(from) == width(to)))
+      return {python::Tensor{c.session.cast(x, to)}};
+  }
   if (shape != nullptr && std::ranges::any_of(*shape->items, is_dtype))
     c.fail("shape", "sizes (the bits of a tensor cannot be read as another type)");
   return call_plain(c);

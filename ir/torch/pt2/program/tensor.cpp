@@ -83,12 +83,7 @@ std::string scalar_type_name(ScalarType type) {
   return i < names.size() ? std::string(names[i]) : fmt::format("scalar type {}", i);
 }
 
-bool is_narrow(ScalarType type) {
-  return type == ScalarType::uint8 || type == ScalarType::int8 || type == ScalarType::int16;
-}
-
 std::optional<DType> dtype(ScalarType type) {
-  if (is_narrow(type)) return DType::i32;
   return type == ScalarType::float64 ? DType::f32 : parse_dtype(scalar_type_name(type));
 }
 

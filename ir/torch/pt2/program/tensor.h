@@ -30,13 +30,11 @@ enum class ScalarType : std::uint8_t {
 };
 std::string scalar_type_name(ScalarType);  // "float64", "scalar type 29"
 
-/// Returns the type that a graph uses for a scalar type: i32 for the integers of 8 and 16 bits, f32 for float64.
+/// Returns the type that a graph uses for a scalar type: f32 for float64.
 /// Returns nullopt if there is none.
 std::optional<DType> dtype(ScalarType);
 /// The types that a graph supports, for messages.
 inline constexpr std::string_view supported_types = "a type of floats, integers or bool";
-/// Whether the type is an integer of 8 or 16 bits. Arithmetic on these wraps around.
-bool is_narrow(ScalarType);
 constexpr bool is_complex(ScalarType type) { return type == ScalarType::complex64 || type == ScalarType::complex128; }
 
 /// A strided view of a storage. Element (i, j, …) is number offset + i * strides[0] + j * strides[1] + … of the
