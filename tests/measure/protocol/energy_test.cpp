@@ -121,7 +121,8 @@ TEST(Energy, IsOfTheLaunchesAsTheyRun) {
 
 TEST(Energy, ACounterThatStandsStillIsAFailure) {
   for (const double stops : {0.0, 300e3}) {
-    const auto [energy, spent, batch_us] = measure_energy(50, [=](double us) { return std::floor(std::min(us, stops) / 100e3); });
+    const auto [energy, spent, batch_us] =
+        measure_energy(50, [=](double us) { return std::floor(std::min(us, stops) / 100e3); });
     ASSERT_FALSE(energy.ok());
     EXPECT_EQ(energy.failure().status, Status::no_energy);
     EXPECT_THAT(energy.failure().message,

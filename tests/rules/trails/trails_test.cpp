@@ -97,7 +97,7 @@ TEST(Trails, ThatOnceFailed) {
       {.kernel = "conv2d_grouped",
        .target = "sm_90",
        .symbols = {{"B", 13}, {"H", 1}, {"W", 1}},
-       .wanted = parse_trail("cooperative_reduce.threads=32")},
+       .wanted = parse_trail("join_axes.count=2 cooperative_reduce.threads=32 cooperative_reduce.rows=8")},
       // One row has no row index, so register_tile did not recognise the matmul and left 96 threads on a target with
       // 64.
       {.kernel = "matmul_transposed_b",
