@@ -10,24 +10,20 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/text/one_of.h"
 #include "ir/torch/operations/ops.h"
 #include "ir/types/integers.h"
 
 namespace deplo::ir::torch {
 namespace {
 
-template <std::size_t n>
-bool is_one_of(std::string_view op, const std::array<std::string_view, n>& list) {
-  return std::ranges::find(list, op) != list.end();
-}
-
 // Operations that convert both arguments to the type of the result, or to the common type that they compare.
 constexpr std::array converting =
     std::to_array<std::string_view>({"add", "bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift",
                                      "bitwise_xor", "eq", "ge", "gt", "le", "lt", "mul", "ne", "sub"});
-// Operations that put a number into a tensor.
-constexpr std::array putting =
-    std::to_array<std::string_view>({"masked_fill", "pad", "scatter", "scatter_add", "where"});
+// Operations that put numbers into a tensor.
+constexpr std::array putting = std::to_array<std::string_view>({"masked_fill", "where"});
+constexpr std::array extrema = std::to_array<std::string_view>({"maximum", "minimum"});
 // Operations whose result is within the range of the arguments.
 constexpr std::array within =
     std::to_array<std::string_view>({"amax",        "amin",         "bitwise_and", "bitwise_or", "bitwise_right_shift",
@@ -43,10 +39,11 @@ bool is_plain(const Graph& graph, const Node& node) {
   if (node.kind != Node::Kind::call) return true;
   const auto narrow = [](const Node& n) { return is_narrow_integer(n.type.dtype); };
   const auto arg = [&](Id id) -> const Node& { return graph.nodes[static_cast<std::size_t>(id)]; };
-  const bool takes = std::ranges::any_of(node.args, [&](Id id) { return narrow(arg(id)); });
-  if (node.op != "to") return !takes && !narrow(node);
-  return !(takes && narrow(node)) && !(takes && arg(node.args[0]).kind == Node::Kind::call) &&
-         !(narrow(node) && arg(node.args[0]).type.dtype != DType::i32);
+  const bool takes = std::ranges::any_of(node.args, [&](Id id) { return narrow(arg(id)); }), gives = narrow(node);
+  if (!takes && !gives) return true;
+  if (node.op != "to") return false;
+  const Node& from = arg(node.args[0]);
+  return takes ? !gives && from.kind != Node::Kind::call : from.type.dtype == DType::i32;
 }
 
 class Widener {
@@ -107,35 +104,41 @@ class Widener {
     return to(result, is_narrow_integer(n.type.dtype) ? DType::i32 : n.wide ? DType::i64 : n.type.dtype);
   }
 
-  /// Returns the type to which both arguments are converted, if it is narrow.
+  /// Returns the type to which the arguments are converted, if it is narrow.
   std::optional<DType> common_type(const Node& n) const {
-    const bool extremum = n.op == "maximum" || n.op == "minimum";
-    if (!extremum && !is_one_of(n.op, converting)) return {};
-    const DType common = promote(node(n.args[0]), node(n.args[1]));
+    DType common = n.type.dtype;
+    if (is_one_of(n.op, converting))  // a comparison gives a truth value
+      common = promote(node(n.args[0]), node(n.args[1]));
+    else if (!is_one_of(n.op, extrema) && !is_one_of(n.op, putting))
+      return {};
     return is_narrow_integer(common) ? std::optional(common) : std::nullopt;
   }
 
   Id argument(const Node& n, std::size_t k) {
     const auto i = static_cast<std::size_t>(n.args[k]);
     const Node& arg = graph_.nodes[i];
-    const bool integer = arg.kind == Node::Kind::scalar && is_integer(arg.type.dtype);
-    if (integer && is_narrow_integer(n.type.dtype) && is_one_of(n.op, putting)) return put(n, arg.value);
     const std::optional<DType> common = common_type(n);
     if (!common || !is_integer(arg.type.dtype) || is_narrow_integer(arg.type.dtype)) return word(i);
-    if (!integer) return wrapped(to(results_[i], DType::i32), *common);
-    const bool extremum = !is_one_of(n.op, converting);  // clamp(x, 0, 1000) limits int8 to 127
-    return extremum || is_held(arg.value, *common) ? results_[i] : number(to_integer(arg.value, DType::i64, *common));
+    if (arg.kind != Node::Kind::scalar) return wrapped(to(results_[i], DType::i32), *common);
+    if (is_one_of(n.op, extrema)) return limit(n, i);
+    // As in PyTorch, an unsigned type takes negative numbers, too.
+    if (is_one_of(n.op, putting)) check_fits(n, is_unsigned(*common) ? std::abs(arg.value) : arg.value);
+    return is_held(arg.value, *common) ? results_[i] : number(to_integer(arg.value, DType::i64, *common));
+  }
+
+  /// Returns the number with which an extremum is taken. One beyond the type's range changes no element, as in
+  /// clamp(x, -1, 1000), or all of them; PyTorch refuses the latter.
+  Id limit(const Node& n, std::size_t i) {
+    const double value = graph_.nodes[i].value;
+    const bool is_maximum = n.op == "maximum";
+    if (is_maximum ? value > 0 : value < 0) check_fits(n, value);
+    return results_[i];
   }
 
   static void check_fits(const Node& n, double value) {
     if (!is_held(value, n.type.dtype))
       throw Error(fmt::format("{}: expected a number that fits in {}, the type of the tensor, found {}", n.op,
                               torch_name(n.type.dtype), value));
-  }
-  // As in PyTorch, an unsigned type takes negative numbers, too.
-  Id put(const Node& n, double value) {
-    check_fits(n, is_unsigned(n.type.dtype) ? std::abs(value) : value);
-    return number(to_integer(value, DType::i64, n.type.dtype));
   }
 
   /// Returns the value of a node as calls take it.
@@ -155,8 +158,7 @@ class Widener {
     if (is_one_of(n.op, within) || n.op == "full") return true;
     if (n.op == "to") {
       const DType from = node(n.args[0]).type.dtype;
-      return from == DType::boolean || (from == DType::u8 && n.type.dtype == DType::i16) ||
-             (from == DType::i8 && n.type.dtype == DType::i16);
+      return from == DType::boolean || (is_narrow_integer(from) && width(from) < width(n.type.dtype));
     }
     if (n.op != "arange") return false;
     const auto start = static_cast<double>(n.integer("start"));

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "core/text/one_of.h"
 #include "ir/types/integers.h"
 
 namespace deplo::ir::torch {
@@ -38,11 +39,6 @@ Range operator*(const Range& a, const Range& b) {
 Range absolute(const Range& a) { return {std::max({0.0, a.low, -a.high}), std::max(-a.low, a.high)}; }
 /// Returns the range of sums of up to `count` such values.
 Range up_to(double count, const Range& a) { return unite(Range{count, count} * a, a); }
-
-template <std::size_t n>
-bool is_one_of(std::string_view op, const std::array<std::string_view, n>& list) {
-  return std::ranges::find(list, op) != list.end();
-}
 
 // Operations whose result consists of elements of the first argument.
 constexpr std::array moving = std::to_array<std::string_view>(

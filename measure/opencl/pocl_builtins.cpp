@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/text/characters.h"
+#include "core/text/one_of.h"
 
 namespace deplo::measure::opencl {
 namespace {
@@ -130,10 +131,6 @@ std::string atomics(std::string_view name) {
       text += fmt::format("{0} {1} {2}(volatile {3} {0}*, {0}{4});\n", type, any, name, space,
                           two ? fmt::format(", {}", type) : "");
   return text;
-}
-
-bool is_one_of(std::string_view name, std::span<const std::string_view> names) {
-  return std::ranges::find(names, name) != names.end();
 }
 
 /// Returns the declarations of a function that the emitter calls (ir/emit); "" if the function is not known here.

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/text/nearest.h"
+#include "core/text/one_of.h"
 #include "ir/torch/operations/operation.h"
 #include "ir/torch/pt2/complex.h"
 #include "ir/torch/pt2/program/call.h"
@@ -42,11 +43,6 @@ std::string unsupported(std::string_view target, std::string_view name) {
   std::vector<std::string> names;
   for (const Function& f : functions()) names.emplace_back(f.name);
   return fmt::format("expected a supported operation, found {}{}", target, did_you_mean(name, names));
-}
-
-template <std::size_t n>
-bool is_one_of(std::string_view name, const std::array<std::string_view, n>& names) {
-  return std::ranges::find(names, name) != names.end();
 }
 
 /// Returns the usual name of an operation that has several names in PyTorch.

@@ -240,10 +240,9 @@ DType Call::dtype(std::string_view parameter, DType fallback) const {
   return given(parameter) ? dtype(parameter) : fallback;
 }
 
-Id Call::converted(std::string_view parameter) const {
-  const Id x = tensor(parameter);
-  return has("dtype") && given("dtype") ? session.cast(x, dtype("dtype")) : x;
-}
+Id Call::as_requested(Id x) const { return has("dtype") && given("dtype") ? session.cast(x, dtype("dtype")) : x; }
+
+Id Call::converted(std::string_view parameter) const { return as_requested(tensor(parameter)); }
 
 std::size_t Call::dim(std::string_view parameter, std::size_t rank) const {
   const std::int64_t d = integer(parameter), r = static_cast<std::int64_t>(rank);
@@ -252,9 +251,8 @@ std::size_t Call::dim(std::string_view parameter, std::size_t rank) const {
 }
 
 Value Call::node(std::vector<Id> args, Attributes attributes) const {
-  const Id result = session.call(op, std::move(args), std::move(attributes));
-  // The sum of an int32 is an int64 unless another type is asked for.
-  return {Tensor{has("dtype") && given("dtype") ? session.cast(result, dtype("dtype")) : result}};
+  // The sum of an int32 is an int64 unless another type is requested.
+  return {Tensor{as_requested(session.call(op, std::move(args), std::move(attributes)))}};
 }
 
 }  // namespace deplo::ir::torch::python

@@ -52,6 +52,7 @@ class Call {
 
  private:
   struct Formal;
+  Id as_requested(Id) const;  // converted to the dtype that a parameter `dtype` requests
   static std::vector<Formal> formals(std::string_view signature);
   [[noreturn]] void misfit(std::string_view expected, std::string_view found) const;
   const Value* find(std::string_view parameter) const;
