@@ -44,6 +44,22 @@ bool is_work(const Value& value) {
          (value.kind == Value::Kind::assign && value.op != ir::Op::copy);
 }
 
+// The bit of the last free axis that has several elements; 0 if there is none.
+std::uint32_t last_axis(const ir::Shape& shape) {
+  for (std::size_t d = shape.size(); d-- > 0;)
+    if (shape[d] > 1) return std::uint32_t{1} << d;
+  return 0;
+}
+
+// Do the loaded indices of a lookup differ between neighbours, i.e. along the last axis or in a reduction? The elements
+// of a row that is looked up share theirs.
+bool is_scattered(const Values& values, const Value& lookup, std::uint32_t neighbours) {
+  return std::ranges::any_of(lookup.args, [&](ValueId index) {
+    const Live& live = values.live(index);
+    return (live.free & neighbours) != 0 || !live.reduces.empty();
+  });
+}
+
 // For each score: a difference, its exponential and the maximum. For each weight: a product, unless the weight is 1,
 // and a sum.
 void count_softmax(const Values& values, const Nest& nest, const Value& softmax, Cost& cost) {
@@ -62,6 +78,7 @@ void complete(Fusion& fusion, LoopOp& op) {
   const Nest nest(fusion.values, roots(op), fusion.shape(op));
   op.reads.clear();
   op.cost = {};
+  const std::uint32_t neighbours = last_axis(fusion.shape(op));
   for (const ValueId id : nest.values()) {
     const Value& value = fusion.values[id];
     if (value.kind == Value::Kind::load) op.reads.push_back(value.tensor);
@@ -71,6 +88,9 @@ void complete(Fusion& fusion, LoopOp& op) {
     const double count = nest.executions(id) * (reduces ? static_cast<double>(fusion.values.extent(value.axis)) : 1);
     op.cost.work += count;
     if (value.accumulates()) op.cost.reductions += count;
+    if (value.kind != Value::Kind::load || value.args.empty()) continue;
+    op.cost.lookups += count;
+    if (is_scattered(fusion.values, value, neighbours)) op.cost.scattered += count;
   }
   std::sort(op.reads.begin(), op.reads.end());
   op.reads.erase(std::unique(op.reads.begin(), op.reads.end()), op.reads.end());

@@ -248,6 +248,11 @@ bool contracts(const Fusion& fusion, const LoopOp& op) {
   return std::ranges::any_of(nest.reductions(), [&](ValueId id) { return is_contraction(fusion.values, id); });
 }
 
+bool repeats_lookups(const Fusion& fusion, const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer) {
+  return merged.cost.scattered > max_lookup_growth * (producer.cost.lookups + consumer.cost.lookups) &&
+         !unpacks(fusion, producer, consumer);
+}
+
 double inflation(const Fusion& fusion, const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer) {
   const double more = unpacks(fusion, producer, consumer) ? 1 : std::max(1.0, growth(merged, producer, consumer));
   return more * std::max(producer.inflation, consumer.inflation);
@@ -266,6 +271,7 @@ Refusal refuse(const Fusion& fusion, const LoopOp& merged, const LoopOp& produce
       operations_of_operands(fusion, merged) >
           operations_of_operands(fusion, producer) + operations_of_operands(fusion, consumer))
     return {"an operand of a contraction would be computed for every product", true};
+  if (repeats_lookups(fusion, merged, producer, consumer)) return {"elements would be looked up for every use", true};
   if (is_padded(fusion, producer) &&
       (multiplies_windows(fusion, consumer, producer.output) || pools_neighbours(fusion, consumer, producer.output)))
     return {"each window would have to test for padding", true};

@@ -36,6 +36,11 @@ inline constexpr std::size_t max_joined_values = 256;
 /// a tensor in a loop has up to two for each write: PoCL took 110 s for 32 kernels with up to 68. The kernels of 67
 /// exported models have at most 28 (LayoutLMv3).
 inline constexpr std::size_t max_pieces = 32;
+/// Upper bound on how often a merged kernel looks elements up by loaded indices, as a multiple of the lookups before. A
+/// vector of such elements takes a load for each lane, unless neighbours share the index, as in a row. A kernel that
+/// compares all pairs would look each element up for every other one: for four lines of 1,600 gathered elements, it
+/// took 620 to 640 µs, and two kernels took 235 µs (Zen 3, PoCL). A row kernel looks its row up at most three times.
+inline constexpr double max_lookup_growth = 4;
 /// If a matmul on a CPU has at least this many columns and this many products per sum, rows that are transposed in
 /// memory are copied first. Each panel of columns reads all rows, one element from each 64-byte line, and that many
 /// lines fill a cache of 32 KiB. With 1,024, 512 and 256 columns and products, matmul and copy took 0.63, 0.87 and 1.26
@@ -65,6 +70,8 @@ struct Refusal {
 /// - The rows and columns of a contraction must stay the last two axes of its kernel, as schedules need them, unless
 ///   the columns stay the last axis, as in attention (by cost).
 /// - The padding of a convolution's input is stored, so that no window checks whether it is inside the input (by cost).
+/// - Elements must not be looked up by loaded indices more than max_lookup_growth times as often (by cost), unless the
+///   producer unpacks numbers for few rows.
 /// - The work must stay within max_inflation and, with a contraction, within max_contraction_growth (by cost), unless
 ///   the producer unpacks numbers for few rows.
 Refusal refuse(const Fusion&, const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer);
@@ -90,6 +97,10 @@ bool contracts(const Fusion&, const LoopOp&);
 
 /// Returns why `merged` must not replace the kernels of an attention; "" if it may. `before`: their total cost.
 std::string refuse_attention(const Fusion&, const LoopOp& merged, const Cost& before);
+
+/// Would the merged kernel look elements up by loaded indices more than max_lookup_growth times as often? Numbers that
+/// are unpacked for few rows do not count.
+bool repeats_lookups(const Fusion&, const LoopOp& merged, const LoopOp& producer, const LoopOp& consumer);
 
 /// The work of `merged` divided by the work of the two kernels, but at least 1, times the greater inflation of the two.
 /// Unpacking numbers for few rows counts as no additional work, because the rows of a register tile share it.

@@ -21,6 +21,8 @@ namespace deplo::rules::fusion {
 struct Cost {
   double work = 0;        // operations, loads and stores executed
   double reductions = 0;  // accumulating operations among them
+  double lookups = 0;     // loads among them by loaded indices
+  double scattered = 0;   // lookups among them whose indices differ between neighbours
   double bytes = 0;       // of global memory that is accessed; each element counts once
 };
 

@@ -122,7 +122,8 @@ class Merger {
   }
   static bool is_dropped(const LoopOp& op) { return op.root == ValueId::none; }
 
-  /// Merges a copy or a coordinate into every consumer. Nothing is computed twice.
+  /// Merges a copy or a coordinate into every consumer. Nothing is computed twice. A gather is a copy, too, unless a
+  /// consumer would look its elements up too often.
   bool inline_view(std::size_t at) {
     const Value& root = fusion_.values[fusion_.ops[at].root];
     const bool is_coordinate = root.kind == Value::Kind::index && root.args.empty();
@@ -133,10 +134,11 @@ class Merger {
     const LoopOp producer = fusion_.ops[at];
     bool changed = false, all = true;
     for (const std::size_t i : consumers(producer)) {
-      const auto merged = splice(fusion_, producer, fusion_.ops[i]);
-      if (merged) fusion_.ops[i] = *merged;
+      auto merged = splice(fusion_, producer, fusion_.ops[i]);
+      if (guard_ && merged && repeats_lookups(fusion_, *merged, producer, fusion_.ops[i])) merged.reset();
       changed |= merged.has_value();
       all &= merged.has_value();
+      if (merged) fusion_.ops[i] = *std::move(merged);
     }
     if (all && !is_stored(producer)) drop(at);
     return changed;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "core/rng.h"
@@ -35,6 +36,28 @@ TEST(Sort, FewOfMany) {
     EXPECT_EQ(difference(fmt::format("torch.topk(torch.randn(2, 1000), {})", k)), "") << k;
 }
 
+// Elements of long lines are found in groups; the last one may be behind all groups.
+TEST(Sort, FewOfLongLines) {
+  for (const int count : {4096, 5000, 4097})
+    for (const int k : {1, 7, 30})
+      for (const char* largest : {"True", "False"})
+        EXPECT_EQ(difference(fmt::format("torch.topk(torch.randn(2, {}), {}, largest={})", count, k, largest)), "")
+            << count << " " << k << largest;
+  EXPECT_EQ(difference("torch.topk(torch.randn(20000, 2), 3, dim=0)"), "");
+  EXPECT_EQ(difference("torch.topk(torch.arange(3000) % 7, 9)"), "");
+  EXPECT_EQ(difference("torch.topk(-(torch.arange(3001) % 7), 9, largest=False)"), "");
+}
+
+TEST(Sort, FewOfLongLinesOfWhatIsNoNumber) {
+  for (const char* numbers : {"x > 2", "x > -2", "x > -9"})  // few elements, most, and all
+    for (const char* largest : {"True", "False"})
+      EXPECT_EQ(difference(fmt::format("x = torch.randn(2, 2051); torch.topk(torch.where({}, x * torch.inf - "
+                                       "x * torch.inf, torch.where(x < -1, torch.inf, x)), 9, largest={})",
+                                       numbers, largest)),
+                "")
+          << numbers << largest;
+}
+
 TEST(Sort, WhatIsNoNumberIsTheGreatest) {
   for (const char* order : {"", ", descending=True"})
     EXPECT_EQ(difference(fmt::format("x = torch.randn(2, 600); torch.sort(torch.where(x > 1, x * torch.inf - "
@@ -55,7 +78,8 @@ TEST(Sort, DrawnLines) {
     const int dim = along_first ? 0 : 1;
     const char* const order = rng.below(2) == 0 ? "True" : "False";
     const std::string code =
-        few ? fmt::format("torch.topk({}, {}, {}, largest={})", x, rng.below(count + 1), dim, order)
+        few ? fmt::format("torch.topk({}, {}, {}, largest={})", x,
+                          rng.below(rng.below(2) == 0 ? count + 1 : std::min<std::uint64_t>(count + 1, 8)), dim, order)
             : fmt::format("torch.sort({}, {}, descending={})", x, dim, order);
     ASSERT_EQ(difference(code, seed), "") << "seed " << seed << "\n" << code;
   }

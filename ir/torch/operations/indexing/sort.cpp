@@ -116,13 +116,15 @@ struct Line {
 };
 
 /// Sorts lines along a dimension. Short runs are sorted by comparing all pairs of their elements, which vectorises
-/// because the order of computation does not matter. Then neighbouring runs are merged.
+/// because the order of computation does not matter. Then neighbouring runs are merged. If only a few elements of a long
+/// line are needed, only those that can be among them are sorted.
 class Sorter {
  public:
   Sorter(Emitter& e, std::size_t dim, bool descending) : e_(e), dim_(dim), descending_(descending) {}
 
   /// Returns the indices of the first `count` elements in sorted order.
   int indices(int x, std::int64_t count) const {
+    if (const std::int64_t group = group_of(e_.shape(x)[dim_], count); group > 0) return few(x, group, count);
     Runs runs = sort_runs(x, run_of(e_.shape(x)[dim_], count), count);
     while (runs.line.runs() > 1) runs = merge(runs, std::min(2 * runs.line.run, count));
     return runs.indices;
@@ -135,7 +137,10 @@ class Sorter {
     Line line;
   };
 
+  static std::int64_t group_of(std::int64_t count, std::int64_t kept);
   static std::int64_t run_of(std::int64_t count, std::int64_t kept);
+  int few(int x, std::int64_t group, std::int64_t count) const;
+  int first_of_groups(int x, std::int64_t group) const;
   Runs sort_runs(int x, std::int64_t run, std::int64_t keep) const;
   Runs merge(const Runs&, std::int64_t keep) const;
   int ranks(int x, const Line&) const;
@@ -147,6 +152,57 @@ class Sorter {
   std::size_t dim_;
   bool descending_;
 };
+
+// Returns the length of the groups into which a line is cut to find its first `kept` elements, or 0 if all elements are
+// to be sorted. The number of elements that are sorted then, count / group + kept * group, is about the smallest.
+std::int64_t Sorter::group_of(std::int64_t count, std::int64_t kept) {
+  constexpr std::int64_t long_line = 512;
+  if (count < long_line || kept == 0) return 0;
+  const auto best = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(count / kept)));
+  const auto group = static_cast<std::int64_t>(std::bit_floor(std::max<std::uint64_t>(best, vector)));
+  return 4 * (count / group + kept * group) <= count ? group : 0;
+}
+
+// Finds the first `count` elements of long lines. A line is cut into groups, which are ordered by their first elements
+// in sorted order. Each group before another one has an element that precedes all of the other's. So only elements of
+// the first `count` groups can be among the result, and those behind the last whole group. They are sorted in the order
+// in which they stand in the line, so that equal elements keep it.
+int Sorter::few(int x, std::int64_t group, std::int64_t count) const {
+  const std::int64_t extent = e_.shape(x)[dim_], rest = extent % group, of_groups = count * group;
+  const int best = indices(first_of_groups(x, group), count);
+  const int groups = at(best, Sorter(e_, dim_, false).indices(best, count));
+  const Shape shape = with_extent(e_.shape(x), dim_, of_groups + rest);
+  Coordinates from = identity(shape);
+  const Expr place = from[dim_];
+  from[dim_] = min(place / group, count - 1);
+  int candidates = e_.whole(index_below(extent / group) * group + place % group,
+                            {e_.map(groups, shape, std::move(from), "group")}, "of_group");
+  if (rest > 0) {
+    const int is_behind = e_.coordinate(ir::less(of_groups - 1, place), {DType::boolean, shape}, "behind");
+    const int behind = e_.coordinate(place + (extent - rest - of_groups), {DType::i32, shape}, "behind_groups");
+    candidates = e_.elementwise(Op::select, {is_behind, behind, candidates}, "candidate");
+  }
+  return at(candidates, indices(at(x, candidates), count));
+}
+
+// Returns the first element in sorted order of each whole group of a line.
+int Sorter::first_of_groups(int x, std::int64_t group) const {
+  const Shape lines = with_extent(e_.shape(x), dim_, e_.shape(x)[dim_] / group);
+  const Pairs places(e_, lines, dim_, group);
+  Coordinates from = identity(lines), all = identity(places.space());
+  from[dim_] = from[dim_] * group;
+  all.erase(all.begin() + static_cast<std::ptrdiff_t>(dim_) + 1);
+  all[dim_] = places.first() * group + places.second();
+  const int element = e_.map(x, places.space(), std::move(all), "of_group");
+  if (descending_) return places.reduce(Op::maximum, element);  // which is NaN if an element is
+  if (!is_float(e_.dtype(x))) return places.reduce(Op::minimum, element);
+  const int is_number = e_.elementwise(Op::equal, {element, element}, "number");
+  const int large = e_.scalar(infinity, e_.dtype(x), "large");
+  const int least = places.reduce(Op::minimum, e_.elementwise(Op::select, {is_number, element, large}, "or_large"));
+  const int numbers = places.reduce(Op::maximum, e_.convert(is_number, DType::i32));
+  const int has_number = e_.elementwise(Op::less, {e_.scalar(0, DType::i32, "none"), numbers}, "has_number");
+  return e_.elementwise(Op::select, {has_number, least, e_.map(x, lines, std::move(from), "first")}, "least");
+}
 
 // Returns the length of a run. Runs are whole vectors of about the same length, because a merge is not faster if one of
 // its runs is short. They are at least half as long as the limit, so that at most half of a run's elements are kept.
