@@ -137,7 +137,18 @@ Id Builder::call(std::string_view op, std::vector<Id> args, Attributes attribute
   return add(std::move(call), name.empty() ? op : name);
 }
 
-Graph Builder::finish(const std::vector<Id>& outputs) {
+Id Builder::copy(Id tensor) {
+  const Id result = call("to", {tensor}, {{"dtype", type(tensor).dtype}}, "copy");
+  copies_.insert(result);
+  return result;
+}
+
+Graph Builder::finish(const std::vector<Id>& all) {
+  const auto original = [&](Id id) { return copies_.contains(id) ? node(id).args[0] : id; };
+  for (Node& node : nodes_)  // arguments come first, so the argument of a copy is not a copy
+    std::ranges::transform(node.args, node.args.begin(), original);
+  std::vector<Id> outputs(all.size());
+  std::ranges::transform(all, outputs.begin(), original);
   std::vector<bool> needed(size(), false);
   for (const Id output : outputs) needed[static_cast<std::size_t>(output)] = true;
   for (std::size_t i = size(); i-- > 0;) {
@@ -156,6 +167,7 @@ Graph Builder::finish(const std::vector<Id>& outputs) {
   for (const Id output : outputs) result.outputs.push_back(renumbered[static_cast<std::size_t>(output)]);
   nodes_.clear();
   names_.clear();
+  copies_.clear();
   result = without_narrow_integers(std::move(result));
   fit_integers(result);
   return result;

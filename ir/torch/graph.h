@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -70,6 +71,8 @@ class Builder {
   /// Adds a call. Checks and normalises the attributes, and infers the type. Throws Error `matmul: expected …, found
   /// …`.
   Id call(std::string_view op, std::vector<Id> args, Attributes = {}, std::string_view name = "");
+  /// Adds a copy of a tensor: a node of its own while the graph is built. finish() puts the tensor in its place.
+  Id copy(Id tensor);
   /// Removes an input that was needed only to determine how a parameter is drawn. The name of the input is free again.
   void drop_input(Id);
   /// Changes the distribution from which a parameter is drawn.
@@ -85,6 +88,7 @@ class Builder {
   Id add(Node node, std::string_view name);
   std::deque<Node> nodes_;                         // which does not move them
   std::map<std::string, int, std::less<>> names_;  // name → the last number appended to it
+  std::set<Id> copies_;
 };
 
 inline constexpr std::int64_t max_elements = std::int64_t{1} << 40;  // products of extents stay far below 2^63

@@ -39,8 +39,8 @@ std::vector<Id> read_clamp(pt2::Call& call) {
 python::Value call_identity(const python::Call& c) { return {python::Tensor{c.tensor("input")}}; }
 
 // clone() returns a new tensor; contiguous() may return a new tensor or the same one.
-python::Value call_clone(const python::Call& c) { return {c.session.copy(c.tensor("input"), true)}; }
-python::Value call_contiguous(const python::Call& c) { return {c.session.copy(c.tensor("input"), false)}; }
+python::Value call_clone(const python::Call& c) { return {python::Tensor{c.session.copy(c.tensor("input"))}}; }
+python::Value call_contiguous(const python::Call& c) { return {c.session.perhaps_copy(c.tensor("input"))}; }
 
 std::vector<Id> read_identity(pt2::Call& call) {
   call.ignore({"memory_format"});

@@ -228,7 +228,7 @@ constexpr std::array modules = {
     ModuleType{"CrossEntropyLoss", "weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean', label_smoothing=0.0", "cross_entropy"},
     ModuleType{"NLLLoss", "weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean'", "nll_loss"},
     ModuleType{"Dropout", "p=0.5, inplace=False", "dropout"},
-    ModuleType{"Identity", "*args, **options", "clone"},
+    ModuleType{"Identity", "*args, **options", "detach"},
     ModuleType{"Flatten", "start_dim=1, end_dim=-1", "flatten"},
     ModuleType{"Sequential", "*modules", "", build_list},
     ModuleType{"ModuleList", "modules=None", "", build_list},

@@ -125,7 +125,8 @@ std::optional<Drawing> drawing_of(const Session& session, Id id) {
   const Node& node = session.node(id);
   const bool random = node.kind == Node::Kind::input && node.source.fill.draw != Fill::Draw::integers;
   if (random) return Drawing{id, node.source.fill};
-  if (node.op == "reshape") return drawing_of(session, node.args[0]);
+  const bool copies = node.op == "to" && node.type == session.type(node.args[0]);
+  if (copies || node.op == "reshape") return drawing_of(session, node.args[0]);
   if (node.args.size() != 2) return {};
   const Node &left = session.node(node.args[0]), &right = session.node(node.args[1]);
   const bool number_left = left.kind == Node::Kind::scalar;

@@ -20,43 +20,29 @@ Id origin(const Builder& builder, Id node) {
   return node;
 }
 
-const InPlace::Cell* InPlace::find(Id tensor) const {
-  const auto cell = cell_of_.find(tensor);
-  return cell == cell_of_.end() ? nullptr : &cells_[cell->second];
-}
-
 Id InPlace::current(Id tensor) const {
-  const Cell* cell = find(tensor);
-  return cell ? cell->node : tensor;
+  const auto cell = cell_of_.find(tensor);
+  return cell == cell_of_.end() ? tensor : cells_[cell->second];
 }
 
 bool InPlace::is_stale(const Builder& builder, Id tensor) const {
   if (written_.empty()) return false;
-  const Cell* cell = find(tensor);
-  const Id node = cell ? cell->node : tensor;
+  const Id node = current(tensor);
   const auto write = written_.find(origin(builder, node));
-  if (write == written_.end() || node >= write->second.result) return false;
-  return !(cell && cell->is_copy) || write->second.through_view;
+  return write != written_.end() && node < write->second;
 }
 
 void InPlace::write(const Builder& builder, Id tensor, Id result) {
-  const Cell* known = find(tensor);
-  if (!known || !known->is_copy) {
-    const Id node = known ? known->node : tensor, first = origin(builder, node);
-    written_[first] = {result, written_[first].through_view || node != first};
-  }
-  if (!known) {
-    cell_of_[tensor] = cells_.size();
-    cells_.emplace_back();
-  }
-  const std::size_t cell = cell_of_[tensor];
-  cells_[cell] = {result, false};
-  cell_of_[result] = cell;
+  written_[origin(builder, current(tensor))] = result;
+  const auto [cell, is_new] = cell_of_.try_emplace(tensor, cells_.size());
+  if (is_new) cells_.emplace_back();
+  cells_[cell->second] = result;
+  cell_of_[result] = cell->second;
 }
 
-Id InPlace::handle(Id node, bool is_copy) {
+Id InPlace::handle(Id node) {
   cell_of_[next_handle_] = cells_.size();
-  cells_.push_back({node, is_copy});
+  cells_.push_back(node);
   return next_handle_++;
 }
 

@@ -20,23 +20,13 @@ class InPlace {
   bool is_stale(const Builder&, Id tensor) const;
   /// Records that `tensor` was overwritten by `result`, a node that no other tensor has.
   void write(const Builder&, Id tensor, Id result);
-  /// Returns a new handle for `node`. `is_copy`: whether the tensor of the handle has memory of its own.
-  Id handle(Id node, bool is_copy);
+  /// Returns a new handle for `node`: a tensor that may share its memory, as a view does.
+  Id handle(Id node);
 
  private:
-  struct Cell {
-    Id node = 0;
-    bool is_copy = false;  // a copy of another tensor with this node, not written yet
-  };
-  struct Write {
-    Id result = 0;  // older nodes that share its memory are stale
-    bool through_view = false;
-  };
-  const Cell* find(Id tensor) const;
-
   std::map<Id, std::size_t> cell_of_;  // nodes and handles → cells_
-  std::vector<Cell> cells_;
-  std::map<Id, Write> written_;  // key: the origin of the views
+  std::vector<Id> cells_;              // current nodes
+  std::map<Id, Id> written_;           // the origin of views → the last result; older views of that origin are stale
   Id next_handle_ = first_handle;
 };
 

@@ -83,7 +83,7 @@ void Session::assign(const Value& value, Id result, Id first_new) {
     result = call("expand", {result}, {{"shape", type.shape}});
   }
   if (result < first_new || origin(builder_, result) != result)  // the tensor needs a node of its own, not a view
-    result = call("add", {result, builder_.scalar(0, DType::i64, "add_c1")});
+    result = copy(result);
   const Tensor* t = value.as<Tensor>();
   in_place_.write(builder_, t ? t->id : node_of(value), result);
 }
@@ -93,7 +93,13 @@ void Session::put(const Value& value, const Value& source) {
   assign(value, operand(source, "copy_", 1), first_new);
 }
 
-Tensor Session::copy(Id node, bool is_copy) { return {in_place_.handle(node, is_copy)}; }
+Id Session::copy(Id tensor) {
+  spend();
+  if (builder_.size() >= max_nodes) throw Error(fmt::format("expected at most {} nodes", max_nodes));
+  return builder_.copy(tensor);
+}
+
+Tensor Session::perhaps_copy(Id node) { return {in_place_.handle(node)}; }
 
 Id Session::node_of(const Value& value) {
   CHECK(value.as<Leaf*>());

@@ -59,9 +59,10 @@ class Session {
   /// Executes `tensor.data = value` or `tensor.copy_(value)`.
   void put(const Value& tensor, const Value& value);
   Id size() const { return static_cast<Id>(builder_.size()); }
-  /// Returns a new tensor with the values of a node. `is_copy`: false if it is not known whether the tensors share
-  /// memory.
-  Tensor copy(Id, bool is_copy);
+  /// Returns a copy of a tensor, with memory of its own.
+  Id copy(Id);
+  /// Returns a tensor with the values of a node. It is not known whether the two share memory.
+  Tensor perhaps_copy(Id);
   /// Returns the node of a tensor, or a scalar node `op_c1` for a number in argument position 1 of `op`. Throws Error
   /// for other values, and for NaN.
   Id operand(const Value&, std::string_view op, int position);
