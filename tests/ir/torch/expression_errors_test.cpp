@@ -195,6 +195,7 @@ TEST(ExpressionErrors, Values) {
       {x + "raise ValueError(f'no {1.5:.2f}')", "1:24", "expected no `raise`, found ValueError: no 1.50"},
       {x + "y = x[0]; y += 1; x.exp()", "1:44", "whose memory was not changed through another view"},
       {x + "y = x.clone(); z = y[0]; y += 1; z.exp()", "1:59", "whose memory was not changed through another view"},
+      {x + "x.diagonal().fill_(0); x.exp()", "1:49", "whose memory was not changed through another view"},
       {x + "x.int().add_(0.5)", "1:32", "expected a result of int32 to put in place"},
       {x + "x[0] += torch.randn(2, 2)", "1:29", "add: expected"},
       {x + "x.shape.append(3)", "1:32", "append: expected a list, because a tuple cannot be changed"},

@@ -271,9 +271,10 @@ Id diagonal_of(const Given& g, Id x, std::int64_t offset, std::size_t dim1, std:
       0, std::min(rows + std::min<std::int64_t>(offset, 0), columns - std::max<std::int64_t>(offset, 0)));
   flat.pop_back();
   flat.back() = rows * columns;
-  const std::int64_t begin = offset < 0 ? -offset * columns : offset;
-  const Id at = g.range(count == 0 ? 0 : begin, count == 0 ? 0 : begin + (count - 1) * (columns + 1) + 1, columns + 1);
-  return g.select(g.reshape(moved, flat), flat.size() - 1, at);
+  const std::int64_t begin = count == 0 ? 0 : offset < 0 ? -offset * columns : offset;
+  const std::int64_t end = count == 0 ? 0 : begin + (count - 1) * (columns + 1) + 1;
+  return g.call("slice", {g.reshape(moved, flat)},  // a chain of views, because a diagonal shares memory with x
+                {{"dim", signed_dim(flat.size() - 1)}, {"start", begin}, {"end", end}, {"step", columns + 1}});
 }
 
 // clang-format off
