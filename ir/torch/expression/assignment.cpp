@@ -72,9 +72,7 @@ void Interpreter::assign_item(const Expr& target, const Value& value, Scope& sco
 }
 
 // Executes `x[mask] *= 2`, where truth values select the elements. Returns false if the index is not such a mask.
-bool Interpreter::augment_chosen(const Statement& s, Scope& scope) {
-  const Expr& target = s.targets[0];
-  const Value object = evaluate(target.children[0], scope), index = evaluate(target.children[1], scope);
+bool Interpreter::augment_chosen(const Statement& s, const Value& object, const Value& index, Scope& scope) {
   if (!is_tensor(object) || !is_tensor(index)) return false;
   return placed(s.place, [&] {
     const Id first_new = session_.size(), mask = session_.tensor(index);
@@ -90,22 +88,29 @@ bool Interpreter::augment_chosen(const Statement& s, Scope& scope) {
   });
 }
 
-// Changes the target in place where Python does: after `y = x; x += 1`, y has changed too if it is a tensor or a list.
-void Interpreter::augment(const Statement& s, Scope& scope) {
+// Executes `object[index] += value`. The object and the index are evaluated once.
+void Interpreter::augment_item(const Statement& s, Scope& scope) {
   const Expr& target = s.targets[0];
-  const bool has_place =
-      target.kind == Expr::Kind::name || target.kind == Expr::Kind::attribute || target.kind == Expr::Kind::subscript;
-  if (!has_place)
-    fail(where_, target.place, "expected a variable, an attribute or an element before an operator with `=`");
-  if (target.kind == Expr::Kind::subscript && augment_chosen(s, scope)) return;
-  const Value left = evaluate(target, scope), right = evaluate(s.value, scope);
+  const Value object = evaluate(target.children[0], scope), index = evaluate(target.children[1], scope);
+  if (augment_chosen(s, object, index, scope)) return;
+  const Value item = placed(target.place, [&] { return apply_subscript(session_, object, index); });
+  const Value right = evaluate(s.value, scope);
+  const std::optional<Value> result =  // an item of a tensor is a view, through which the tensor cannot be changed
+      is_tensor(object) ? placed(s.place, [&] { return apply_binary(session_, s.name, item, right); })
+                        : augmented(s, item, right);
+  if (result) placed(target.place, [&] { set_subscript(session_, object, index, *result); });
+}
+
+// Returns the new value of the target of `target += value`, or nullopt if the old value itself has changed: after
+// `y = x; x += 1`, y has changed too if it is a tensor or a list.
+std::optional<Value> Interpreter::augmented(const Statement& s, const Value& left, const Value& right) {
   auto* const* modules = left.as<Object*>();
   if (modules && holds_others(**modules) && s.name == "+") {
     placed(s.place, [&] {
       for (const Value& item : items_of(session_, right))
         add_module(session_, **modules, std::to_string((*modules)->items.size()), item);
     });
-    return;
+    return std::nullopt;
   }
   const List* list = left.as<List>();
   if (list && !list->tuple && s.name == "+") {
@@ -114,13 +119,22 @@ void Interpreter::augment(const Statement& s, Scope& scope) {
       session_.spend(more.size());
       list->items->insert(list->items->end(), more.begin(), more.end());
     });
-    return;
+    return std::nullopt;
   }
   const Id first_new = session_.size();
   const Value result = placed(s.place, [&] { return apply_binary(session_, s.name, left, right); });
-  if (target.kind == Expr::Kind::subscript || !is_tensor(left) || !is_tensor(result))
-    return assign(target, result, scope);
+  if (!is_tensor(left) || !is_tensor(result)) return result;
   placed(s.place, [&] { session_.assign(left, session_.tensor(result), first_new); });
+  return std::nullopt;
+}
+
+void Interpreter::augment(const Statement& s, Scope& scope) {
+  const Expr& target = s.targets[0];
+  if (target.kind == Expr::Kind::subscript) return augment_item(s, scope);
+  if (target.kind != Expr::Kind::name && target.kind != Expr::Kind::attribute)
+    fail(where_, target.place, "expected a variable, an attribute or an element before an operator with `=`");
+  const Value left = evaluate(target, scope), right = evaluate(s.value, scope);
+  if (const std::optional<Value> result = augmented(s, left, right)) assign(target, *result, scope);
 }
 
 }  // namespace deplo::ir::torch::python

@@ -62,7 +62,9 @@ class Interpreter {
   void assign_attribute(const Expr& target, const Value&, Scope&);
   void assign_item(const Expr& target, const Value&, Scope&);
   void augment(const Statement&, Scope&);
-  bool augment_chosen(const Statement&, Scope&);
+  bool augment_chosen(const Statement&, const Value& object, const Value& index, Scope&);
+  void augment_item(const Statement&, Scope&);
+  std::optional<Value> augmented(const Statement&, const Value& left, const Value& right);
 
   // evaluate_expression.cpp
   Value evaluate(const Expr&, Scope&);
