@@ -79,11 +79,16 @@ bool Interpreter::augment_chosen(const Statement& s, const Value& object, const 
     const TensorType type = session_.type(session_.tensor(object));
     if (session_.type(mask).dtype != DType::boolean) return false;
     const Value right = evaluate(s.value, scope);
-    const bool fits = session_.type(mask).shape == type.shape &&
-                      (!is_tensor(right) || session_.type(session_.tensor(right)).shape.empty());
-    if (!fits) throw Error("expected a tensor of truth values of the same shape as the index, and a number");
+    Shape wide = session_.type(mask).shape;
+    const std::size_t kept = is_tensor(right) ? session_.type(session_.tensor(right)).shape.size() : 0;
+    const bool fits =
+        wide.size() + kept <= type.shape.size() && std::equal(wide.begin(), wide.end(), type.shape.begin());
+    if (!fits)
+      throw Error("expected truth values of the shape of the tensor's first dimensions as the index, and a number");
+    wide.resize(type.shape.size(), 1);
+    const Id condition = wide == session_.type(mask).shape ? mask : session_.call("reshape", {mask}, {{"shape", wide}});
     const Id changed = session_.tensor(apply_binary(session_, s.name, object, right));
-    session_.assign(object, session_.call("where", {mask, changed, session_.tensor(object)}), first_new);
+    session_.assign(object, session_.call("where", {condition, changed, session_.tensor(object)}), first_new);
     return true;
   });
 }

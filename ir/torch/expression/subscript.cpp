@@ -67,34 +67,51 @@ Id one_index(Session& session, Id x, const Value& index, std::int64_t& dim) {
       fmt::format("expected an integer, a slice, None, ... or a tensor as an index, found {}", describe(index)));
 }
 
-// Evaluates an index with several tensors, such as x[i, :, j]. The other indices must be whole dimensions.
-Value by_tensors(Session& session, Id x, const Values& indices) {
+// Returns the number of dimensions that an index takes.
+std::int64_t dims_of(Session& session, const Value& index) {
+  if (index.none() || index.as<Dots>()) return 0;
+  if (!is_tensor(index)) return 1;
+  const TensorType& type = session.type(session.tensor(index));
+  return type.dtype == DType::boolean ? static_cast<std::int64_t>(type.shape.size()) : 1;
+}
+
+// Returns the number of dimensions, of `rank`, that no index takes. Throws Error if there are too many indices.
+std::int64_t dims_left(Session& session, const Values& indices, std::int64_t rank) {
+  std::int64_t taken = 0;
+  for (const Value& index : indices) taken += dims_of(session, index);
+  if (taken > rank) throw Error(fmt::format("expected at most {} indices, found {}", rank, taken));
+  if (std::ranges::count_if(indices, [](const Value& v) { return v.as<Dots>() != nullptr; }) > 1)
+    throw Error("expected at most one `...`, found several");
+  return rank - taken;
+}
+
+// Evaluates an index with several tensors, such as x[i, 1:, j]. As in PyTorch, the other indices select first.
+// `left`: the number of dimensions that `...` stands for.
+Value by_tensors(Session& session, Id x, const Values& indices, std::int64_t left) {
+  const Caller caller = caller_of(session, "[]");
   std::vector<std::optional<Id>> tensors;
   for (const Value& index : indices) {
-    const Slice* s = index.as<Slice>();
-    if (is_tensor(index))
-      tensors.emplace_back(session.tensor(index));
-    else if (s && !s->start && !s->stop && !s->step)
-      tensors.emplace_back(std::nullopt);
+    auto dim = static_cast<std::int64_t>(tensors.size());
+    if (is_tensor(index)) {
+      std::ranges::copy(without_masks(caller, {session.tensor(index)}), std::back_inserter(tensors));
+      continue;
+    }
+    if (index.as<Dots>())
+      dim += left;
     else
-      throw Error(
-          fmt::format("expected only tensors and `:` next to several tensors of indices, found {}", describe(index)));
+      x = one_index(session, x, index, dim);
+    tensors.resize(static_cast<std::size_t>(dim));
   }
-  return {Tensor{pick_by_tensors(caller_of(session, "[]"), x, tensors)}};
+  return {Tensor{pick_by_tensors(caller, x, tensors)}};
 }
 
 Value of_tensor(Session& session, Id x, const Values& indices) {
-  const auto rank = static_cast<std::int64_t>(session.type(x).shape.size());
-  const auto takes_one = [](const Value& v) { return !v.none() && !v.as<Dots>(); };
-  const std::int64_t taken = std::ranges::count_if(indices, takes_one);
-  if (taken > rank) throw Error(fmt::format("expected at most {} indices, found {}", rank, taken));
-  if (std::ranges::count_if(indices, is_tensor) > 1) return by_tensors(session, x, indices);
-  if (std::ranges::count_if(indices, [](const Value& v) { return v.as<Dots>() != nullptr; }) > 1)
-    throw Error("expected at most one `...`, found several");
+  const std::int64_t left = dims_left(session, indices, static_cast<std::int64_t>(session.type(x).shape.size()));
+  if (std::ranges::count_if(indices, is_tensor) > 1) return by_tensors(session, x, indices, left);
   std::int64_t dim = 0;
   for (const Value& index : indices) {
     if (index.as<Dots>())
-      dim += rank - taken;
+      dim += left;
     else
       x = one_index(session, x, index, dim);
   }
@@ -196,45 +213,39 @@ Id with_slice(Session& session, Id x, std::int64_t dim, const Slice& s, const st
   return session.call("cat", parts, {{"dim", dim}});
 }
 
-// Returns x with `part` written where tensors select: truth values select elements, integers select positions.
-Id with_tensors(Session& session, Id x, const Values& indices, Id part) {
-  const Caller caller = caller_of(session, "[]");
-  std::vector<std::optional<Id>> tensors;
-  for (const Value& index : indices) {
-    const Slice* s = index.as<Slice>();
-    const bool whole = s && !s->start && !s->stop && !s->step;
-    if (!is_tensor(index) && !whole)
-      throw Error(fmt::format("expected only tensors and `:` next to tensors of indices, found {}", describe(index)));
-    tensors.push_back(whole ? std::nullopt : std::optional(session.tensor(index)));
-  }
-  const bool mask = tensors[0] && session.type(*tensors[0]).dtype == DType::boolean;
-  if (!mask) return put_by_tensors(caller, x, tensors, part, false);
-  const Shape shape = session.type(*tensors[0]).shape, whole = session.type(x).shape;
-  if (tensors.size() > 1 || session.type(part).shape.size() > 0 || shape.size() > whole.size())
-    throw Error("expected one tensor of truth values as the index, and a number to put there");
-  Shape wide = shape;
-  wide.resize(whole.size(), 1);
-  const Id condition = wide == shape ? *tensors[0] : session.call("reshape", {*tensors[0]}, {{"shape", wide}});
-  return session.call("where", {condition, session.cast(part, session.type(x).dtype), x});
-}
+// A place in a tensor, while the indices are applied one after the other.
+struct Position {
+  std::int64_t dim = 0;                    // to which the next index belongs
+  std::vector<std::optional<Id>> tensors;  // indices of the dimensions before; none for a dimension without a tensor
 
-// Returns x after `x[indices] = part`, where the first of `indices` belongs to dimension `dim`. Each index selects a
-// part of x, to which the remaining indices are applied recursively.
-Id with_part(Session& session, Id x, const Values& indices, std::int64_t dim, Id part) {
-  if (std::ranges::any_of(indices, is_tensor)) return with_tensors(session, x, indices, part);
-  const auto rank = static_cast<std::int64_t>(session.type(x).shape.size()) - dim;
-  const auto takes_one = [](const Value& v) { return !v.none() && !v.as<Dots>(); };
-  if (indices.empty()) return fitting(session, part, x);
+  Position after(std::int64_t dims, std::optional<Id> tensor = std::nullopt) const {
+    Position next = *this;
+    next.dim += dims;
+    next.tensors.resize(tensors.size() + static_cast<std::size_t>(tensor ? 1 : dims), tensor);
+    return next;
+  }
+};
+
+// Returns x after `x[indices] = part`, where the first of `indices` belongs to `place`. Each index other than a tensor
+// selects a part of x, to which the remaining indices are applied recursively. Then the tensors select in that part.
+Id with_part(Session& session, Id x, const Values& indices, const Position& place, Id part) {
+  const std::int64_t dim = place.dim;
+  if (indices.empty()) {
+    const bool chosen = std::ranges::any_of(place.tensors, [](const auto& tensor) { return tensor.has_value(); });
+    return chosen ? put_by_tensors(caller_of(session, "[]"), x, place.tensors, part, false) : fitting(session, part, x);
+  }
+  const std::int64_t left = dims_left(session, indices, static_cast<std::int64_t>(session.type(x).shape.size()) - dim);
   const Values rest(indices.begin() + 1, indices.end());
-  const std::int64_t taken = std::ranges::count_if(indices, takes_one);
-  if (taken > rank) throw Error(fmt::format("expected at most {} indices, found {}", rank, taken));
   const Value& index = indices[0];
-  if (index.as<Dots>()) return with_part(session, x, rest, dim + rank - taken, part);
+  if (is_tensor(index))
+    return with_part(session, x, rest, place.after(dims_of(session, index), session.tensor(index)), part);
+  if (index.as<Dots>()) return with_part(session, x, rest, place.after(left), part);
   if (const Slice* s = index.as<Slice>())
-    return with_slice(session, x, dim, *s, [&](Id inner) { return with_part(session, inner, rest, dim + 1, part); });
+    return with_slice(session, x, dim, *s,
+                      [&](Id inner) { return with_part(session, inner, rest, place.after(1), part); });
   if (index.none()) {
     const Id inner = session.call("unsqueeze", {x}, {{"dim", dim}});
-    return session.call("squeeze", {with_part(session, inner, rest, dim + 1, part)}, {{"dims", Shape{dim}}});
+    return session.call("squeeze", {with_part(session, inner, rest, place.after(1), part)}, {{"dims", Shape{dim}}});
   }
   const auto* i = index.as<std::int64_t>();
   if (!i)
@@ -243,7 +254,7 @@ Id with_part(Session& session, Id x, const Values& indices, std::int64_t dim, Id
   const std::int64_t at = in_range(*i, session.type(x).shape[static_cast<std::size_t>(dim)]);
   return with_slice(session, x, dim, {at, at + 1, {}}, [&](Id inner) {
     const Id one = session.call("select", {inner}, {{"dim", dim}, {"index", std::int64_t{0}}});
-    return session.call("unsqueeze", {with_part(session, one, rest, dim, part)}, {{"dim", dim}});
+    return session.call("unsqueeze", {with_part(session, one, rest, place, part)}, {{"dim", dim}});
   });
 }
 
@@ -308,7 +319,7 @@ void set_subscript(Session& session, const Value& object, const Value& index, co
     throw Error(fmt::format("expected a tensor, a list or a dict before `[`, found {}", describe(object)));
   const Id first_new = session.size(), x = session.tensor(object);
   const Id part = session.operand(value, "[]", 1);
-  session.assign(object, with_part(session, x, indices_of(session, index), 0, part), first_new);
+  session.assign(object, with_part(session, x, indices_of(session, index), {}, part), first_new);
 }
 
 }  // namespace deplo::ir::torch::python

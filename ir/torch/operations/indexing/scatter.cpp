@@ -205,12 +205,21 @@ namespace {
 /// the number of dimensions that x has. Then the assignment is a choice.
 std::optional<Id> single_mask(const Caller& c, const std::vector<std::optional<Id>>& indices, const Shape& x,
                               const Shape& values) {
-  if (indices.size() != 1 || !indices[0] || c.node(*indices[0]).type.dtype != DType::boolean) return {};
-  Shape mask = c.node(*indices[0]).type.shape;
-  if (mask.size() > x.size() || values.size() > x.size() - mask.size()) return {};
-  if (mask.size() == x.size()) return indices[0];
-  mask.resize(x.size(), 1);
-  return c.call("reshape", {*indices[0]}, {{"shape", mask}});
+  const auto given = [](const std::optional<Id>& index) { return index.has_value(); };
+  const auto at = std::ranges::find_if(indices, given);
+  if (at == indices.end() || std::any_of(at + 1, indices.end(), given)) return {};
+  const TensorType type = c.node(**at).type;
+  const auto before = at - indices.begin(), after = before + static_cast<std::ptrdiff_t>(type.shape.size());
+  const auto rank = static_cast<std::ptrdiff_t>(x.size()), kept = static_cast<std::ptrdiff_t>(values.size());
+  if (type.dtype != DType::boolean || after > rank || kept > rank - after) return {};
+  const Shape covered(x.begin() + before, x.begin() + after);
+  if (covered != type.shape)
+    throw Error(fmt::format("expected a mask of the shape {}, as the dimensions that it selects from, found {}",
+                            print(covered), print(type)));
+  if (type.shape.size() == x.size()) return **at;
+  Shape wide(x.size(), 1);
+  std::ranges::copy(type.shape, wide.begin() + before);
+  return c.call("reshape", {**at}, {{"shape", wide}});
 }
 
 }  // namespace
@@ -233,7 +242,8 @@ Id in_covered_part(const Given& g, Scatter s, const std::function<Id(const Scatt
 Id put_by_tensors(const Caller& c, Id x, const std::vector<std::optional<Id>>& given, Id values, bool adds) {
   const Shape shape = c.node(x).type.shape;
   if (const auto mask = single_mask(c, given, shape, c.node(values).type.shape)) {
-    const Id put = c.call("to", {values}, {{"dtype", c.node(x).type.dtype}});
+    const DType dtype = c.node(x).type.dtype;
+    const Id put = c.node(values).type.dtype == dtype ? values : c.call("to", {values}, {{"dtype", dtype}});
     return c.call("where", {*mask, adds ? c.call("add", {x, put}, {}) : put, x}, {});
   }
   const std::vector<std::optional<Id>> indices = without_masks(c, given);
