@@ -108,7 +108,7 @@ void Interpreter::remove(const Expr& target, Scope& scope) {
   if (target.kind == Expr::Kind::attribute) {
     const Value object = evaluate(target.children[0], scope);
     auto* const* o = object.as<Object*>();
-    if (o && (*o)->attributes.erase(std::string(target.text)) == 1) return;
+    if (o && (*o)->attributes.erase(target.text)) return;
   }
   fail(where_, target.place, "expected a variable or an attribute after `del`");
 }

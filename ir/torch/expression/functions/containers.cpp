@@ -76,6 +76,11 @@ Value pairs(const Call& c) {
   return make_list(std::move(all));
 }
 
+bool is_module(const Value& value) {
+  auto* const* object = value.as<Object*>();
+  return object && ((*object)->module || ((*object)->type && (*object)->type->is_module));
+}
+
 /// Collects the modules and parameters inside a module, each once, with their paths.
 class Contents {
  public:
@@ -84,17 +89,27 @@ class Contents {
     if (!seen_.insert(&object).second) return;
     session_.spend();
     modules.push_back(make_list({{session_.text(path)}, {&object}}));
-    for (const auto& [name, value] : object.attributes) add(value, path.empty() ? name : path + "." + name);
-    for (const auto& [name, value] : object.items) add(value, path.empty() ? name : path + "." + name);
+    const auto path_of = [&](const std::string& name) { return path.empty() ? name : path + "." + name; };
+    for (const auto& [name, value] : object.attributes)
+      if (!is_statistic(object, name)) add_parameter(value, path_of(name));
+    for (const auto& [name, value] : object.items) add_parameter(value, path_of(name));
+    for (const auto& [name, value] : object.attributes) add_module(value, path_of(name));
+    for (const auto& [name, value] : object.items) add_module(value, path_of(name));
   }
-  Values modules, parameters;  // pairs of a path and a value
+  Values modules, parameters;  // pairs of a path and a value; a module's own parameters are before those inside
 
  private:
-  void add(const Value& value, const std::string& path) {
-    if (auto* const* object = value.as<Object*>()) add(**object, path);
+  // PyTorch's modules keep statistics in buffers. Here, they are drawn as parameters are.
+  static bool is_statistic(const Object& object, std::string_view name) {
+    return object.module && (name == "running_mean" || name == "running_var");
+  }
+  void add_parameter(const Value& value, const std::string& path) {
     auto* const* leaf = value.as<Leaf*>();
     if (leaf && (*leaf)->parameter && seen_.insert(*leaf).second)
       parameters.push_back(make_list({{session_.text(path)}, value}));
+  }
+  void add_module(const Value& value, const std::string& path) {
+    if (is_module(value)) add(**value.as<Object*>(), path);
   }
   Session& session_;
   std::set<const void*> seen_;
@@ -117,7 +132,7 @@ Value named_parameters(const Call& c) { return make_list(contents(c).parameters)
 Value children(const Call& c) {
   Values all;
   for (const auto& [name, value] : self(c).attributes)
-    if (value.as<Object*>()) all.push_back(value);
+    if (is_module(value)) all.push_back(value);
   for (const auto& [name, value] : self(c).items) all.push_back(value);
   return make_list(std::move(all));
 }

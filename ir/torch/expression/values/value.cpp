@@ -89,6 +89,34 @@ const Value* find_attribute(const Class* type, std::string_view name) {
   return nullptr;
 }
 
+AttributeList::Items::const_iterator AttributeList::find(std::string_view name) const {
+  const auto place = places_.find(name);
+  return place == places_.end() ? items_.end() : place->second;
+}
+
+void AttributeList::insert_or_assign(std::string name, Value value) {
+  const auto is_registered = [](const Value& v) { return is_tensor(v) || v.as<Object*>(); };
+  if (const auto place = places_.find(name); place != places_.end()) {
+    Value& old = place->second->second;
+    if (is_registered(old) || !is_registered(value)) {
+      old = std::move(value);
+      return;
+    }
+    erase(name);
+  }
+  items_.emplace_back(std::move(name), std::move(value));
+  places_.emplace(items_.back().first, std::prev(items_.end()));
+}
+
+bool AttributeList::erase(std::string_view name) {
+  const auto place = places_.find(name);
+  if (place == places_.end()) return false;
+  const Items::iterator item = place->second;
+  places_.erase(place);
+  items_.erase(item);
+  return true;
+}
+
 const Value* find_item(const Dict& dict, const Value& key) {
   for (const auto& [k, value] : dict.items)
     if (equal(k, key)) return &value;

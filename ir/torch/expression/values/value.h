@@ -1,6 +1,7 @@
 // The values of expressions.
 #pragma once
 #include <cstdint>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -109,13 +110,33 @@ struct Value {
 /// The attribute of a module that holds the list of functions to call before `forward`.
 inline constexpr std::string_view hooks_attribute = "_forward_pre_hooks";
 
+/// The attributes of an object, in the order in which they were assigned first. As in PyTorch, a module or a tensor
+/// counts as new if it replaces another kind of value.
+class AttributeList {
+ public:
+  using Items = std::list<std::pair<const std::string, Value>>;
+
+  AttributeList() = default;
+  AttributeList(const AttributeList&) = delete;
+  AttributeList& operator=(const AttributeList&) = delete;
+  Items::const_iterator begin() const { return items_.begin(); }
+  Items::const_iterator end() const { return items_.end(); }
+  Items::const_iterator find(std::string_view name) const;
+  void insert_or_assign(std::string name, Value);
+  bool erase(std::string_view name);  // returns false if there is no such attribute
+
+ private:
+  Items items_;
+  std::map<std::string_view, Items::iterator> places_;  // the keys are the names in items_
+};
+
 /// An instance of a class of the text, of a module of torch.nn, or of a class derived from such a module.
 struct Object {
   const Class* type = nullptr;
   const ModuleType* module = nullptr;
   const Object* parent = nullptr;  // the first object that got this object as an attribute
   std::string name;                // the name of that attribute
-  std::map<std::string, Value, std::less<>> attributes;
+  AttributeList attributes;
   std::vector<std::pair<std::string, Value>> items;  // the named items of a Sequential, ModuleList or ModuleDict
 };
 
