@@ -11,6 +11,9 @@ namespace deplo::ir::torch::python {
 
 namespace {
 
+// The constructor of nn.Module has no effect here.
+constexpr Function module_constructor = {"__init__", of_module, "self", [](const Call&) { return Value{}; }};
+
 // Returns a method of a list, a dict or a string, or nullptr if there is none.
 const Function* find_method(const Value& object, std::string_view name) {
   if (object.as<List>()) return find_function(of_list, name);
@@ -26,6 +29,7 @@ Value Interpreter::attribute_of(const Value& object, std::string_view name) {
   if (auto* const* o = object.as<Object*>()) return object_attribute(*o, name);
   if (auto* const* type = object.as<Class*>()) return class_attribute(**type, object, name);
   if (const Super* super = object.as<Super>()) return super_attribute(*super, name);
+  if (object.as<ModuleBase>() && name == "__init__") return {Builtin{&module_constructor, nullptr}};
   if (object.as<Opaque>()) return {Opaque{name}};
   if (auto* const* module = object.as<const ModuleType*>(); module && name == "__name__") return {(*module)->name};
   if (const List* list = object.as<List>(); list && list->names)

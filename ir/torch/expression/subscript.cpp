@@ -258,6 +258,23 @@ Id with_part(Session& session, Id x, const Values& indices, const Position& plac
   });
 }
 
+// Executes `list[slice] = value`.
+void set_items(Session& session, Values& items, const Slice& s, const Value& value) {
+  const Values more = items_of(session, value);
+  const auto count = static_cast<std::int64_t>(items.size()), start = s.start.value_or(0);
+  const std::vector<std::int64_t> places = places_of(s, count);
+  session.spend(items.size() + more.size());
+  if (s.step.value_or(1) != 1) {
+    if (more.size() != places.size())
+      throw Error(fmt::format("expected {} values for a slice with a step, found {}", places.size(), more.size()));
+    for (std::size_t i = 0; i < places.size(); ++i) items[static_cast<std::size_t>(places[i])] = more[i];
+    return;
+  }
+  const auto first = items.begin() + std::clamp<std::int64_t>(start < 0 ? start + count : start, 0, count);
+  const auto next = items.erase(first, first + static_cast<std::ptrdiff_t>(places.size()));
+  items.insert(next, more.begin(), more.end());
+}
+
 void set_module(Session& session, Object& object, const Value& index, const Value& value) {
   const auto* i = index.as<std::int64_t>();
   const auto* name = index.as<std::string_view>();
@@ -305,6 +322,7 @@ Value apply_subscript(Session& session, const Value& object, const Value& index)
 
 void set_subscript(Session& session, const Value& object, const Value& index, const Value& value) {
   if (const List* list = object.as<List>(); list && !list->tuple) {
+    if (const Slice* s = index.as<Slice>()) return set_items(session, *list->items, *s, value);
     const auto* i = index.as<std::int64_t>();
     if (!i) throw Error(fmt::format("expected an integer as the index of an element, found {}", describe(index)));
     (*list->items)[static_cast<std::size_t>(in_range(*i, static_cast<std::int64_t>(list->items->size())))] = value;

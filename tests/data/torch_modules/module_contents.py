@@ -10,7 +10,7 @@ class Config:
 
 class Backbone(nn.Module):
     def __init__(self, config):
-        super().__init__()
+        nn.Module.__init__(self)
         self.config = config
         self.shift = None
         self.stem = nn.Linear(config.width, config.width)
@@ -37,6 +37,7 @@ class Model(nn.Module):
         names = [name for name, _ in self.named_parameters()]
         own = ["shift", "stem.weight", "stem.bias", "norm.weight", "norm.bias", "body.weight", "body.bias"]
         assert names == ["alpha"] + ["net." + name for name in own] + ["head.weight", "head.bias"], names
+        assert [name for name, _ in self.net.named_children()] == ["stem", "act", "norm", "body"]
         parameters = list(self.parameters())
         linear = [m for m in self.modules() if isinstance(m, nn.Linear)]
         return self.net(x), self.head(self.features(x)) * linear[0].bias[:2], parameters[0] + parameters[3]

@@ -231,6 +231,7 @@ TEST(ExpressionLanguage, Math) {
   EXPECT_DOUBLE_EQ(value("math.exp(1)"), 2.718281828459045);
   EXPECT_DOUBLE_EQ(value("math.e"), 2.718281828459045);
   EXPECT_DOUBLE_EQ(value("math.log(10)"), 2.302585092994046);
+  EXPECT_DOUBLE_EQ(value("math.log(8, 2)"), 3);
   EXPECT_DOUBLE_EQ(value("math.sin(1)"), 0.8414709848078965);
   EXPECT_DOUBLE_EQ(value("math.cos(1)"), 0.5403023058681398);
   EXPECT_DOUBLE_EQ(value("math.tanh(1)"), 0.7615941559557649);

@@ -136,6 +136,13 @@ Value children(const Call& c) {
   for (const auto& [name, value] : self(c).items) all.push_back(value);
   return make_list(std::move(all));
 }
+Value named_children(const Call& c) {
+  Values all;
+  for (const auto& [name, value] : self(c).attributes)
+    if (is_module(value)) all.push_back(make_list({{c.session.text(name)}, value}));
+  for (const auto& [name, value] : self(c).items) all.push_back(make_list({{c.session.text(name)}, value}));
+  return make_list(std::move(all));
+}
 Value apply(const Call& c) {
   const Value all = modules(c);
   for (const Value& module : *all.as<List>()->items) c.session.invoke(c.value("fn"), {{module}, {}});
@@ -181,6 +188,7 @@ constexpr std::array rows = {
     Function{"modules", of_module, "self", modules},
     Function{"named_modules", of_module, "self", named_modules},
     Function{"children", of_module, "self", children},
+    Function{"named_children", of_module, "self", named_children},
     Function{"parameters", of_module, "self, recurse=True", parameters},
     Function{"named_parameters", of_module, "self, prefix='', recurse=True", named_parameters},
     Function{"apply", of_module, "self, fn", apply},

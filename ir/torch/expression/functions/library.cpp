@@ -85,7 +85,7 @@ constexpr std::array named_spaces = {NamedSpace{"torch", in_torch},
                                      NamedSpace{"typing", in_library}};
 // Modules whose names have no meaning here. They may be imported, for annotations and the like.
 constexpr std::array opaque_modules = std::to_array<std::string_view>(
-    {"__future__", "abc", "enum", "logging", "os", "random", "sys", "time", "warnings"});
+    {"__future__", "abc", "enum", "logging", "numbers", "os", "random", "sys", "time", "warnings"});
 constexpr std::array opaque_members = std::to_array<std::string_view>(
     {"backends", "channels_last", "channels_last_3d", "contiguous_format", "fx", "preserve_format", "profiler"});
 // The submodules of torch.nn in which PyTorch defines its modules.
@@ -135,8 +135,8 @@ const Function* find_in_place(unsigned spaces, std::string_view name) {
 }
 
 Value find_import(std::string_view module, const std::function<Value(const Namespace&, std::string_view)>& member) {
-  const std::string_view root = module.substr(0, module.find('.'));
-  if (std::ranges::find(opaque_modules, root) != opaque_modules.end()) return {Opaque{root}};
+  const std::string_view root = module.substr(0, module.find('.')), last = module.substr(module.rfind('.') + 1);
+  if (std::ranges::find(opaque_modules, root) != opaque_modules.end()) return {Opaque{last}};
   Value found = find_global(root);
   for (const NamedSpace& space : named_spaces)
     if (space.name == root) found = {Namespace{space.name}};
@@ -146,6 +146,7 @@ Value find_import(std::string_view module, const std::function<Value(const Names
     found = member(*found.as<Namespace>(), module.substr(at + 1, end - at - 1));
     at = end;
   }
+  if (found.as<Opaque>()) return {Opaque{last}};
   const bool known = found.as<Namespace>() || found.as<Opaque>() || root.size() < module.size();
   if (!known || found.as<Missing>() || (root != module && find_global(root).as<Builtin>()))
     throw Error(fmt::format(

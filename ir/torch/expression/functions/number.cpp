@@ -26,6 +26,12 @@ Value of_number(const Call& c) {
   return checked(c, function(c.number("x")));
 }
 
+Value logarithm(const Call& c) {
+  const double divisor = c.given("base") ? std::log(c.number("base")) : 1;
+  if (divisor == 0) c.fail("base", "a base other than 1");
+  return checked(c, std::log(c.number("x")) / divisor);
+}
+
 Value power(const Call& c) { return checked(c, std::pow(c.number("x"), c.number("y"))); }
 
 Value known(const Call& c) {
@@ -150,7 +156,7 @@ constexpr std::array number_rows = {
     Function{"array", in_math, "object", [](const Call& c) { return c.value("object"); }},
     Function{"isinf", in_math, "x", [](const Call& c) { return Value{std::isinf(c.number("x"))}; }},
     Function{"exp", in_math, "x", of_number<std::exp>},
-    Function{"log", in_math, "x", of_number<std::log>},
+    Function{"log", in_math, "x, base=None", logarithm},
     Function{"sin", in_math, "x", of_number<std::sin>},
     Function{"cos", in_math, "x", of_number<std::cos>},
     Function{"tanh", in_math, "x", of_number<std::tanh>},

@@ -19,6 +19,9 @@ bool derives(const Class* type, const Class* base) {
   return false;
 }
 
+bool is_class(const Value& x) { return x.as<Class*>() || x.as<const ModuleType*>() || x.as<ModuleBase>(); }
+bool is_function(const Value& x) { return x.as<Builtin>() || x.as<Method>() || is_class(x) || x.as<Object*>(); }
+
 bool is_builtin_instance(const Value& value, std::string_view name) {
   const List* list = value.as<List>();
   auto* const* leaf = value.as<Leaf*>();
@@ -31,7 +34,19 @@ bool is_builtin_instance(const Value& value, std::string_view name) {
   if (name == "dict") return value.as<Dict*>() != nullptr;
   if (name == "Tensor") return is_tensor(value);
   if (name == "Parameter") return leaf && (*leaf)->parameter;
+  if (name == "type") return is_class(value);
   return name == "object";
+}
+
+// Classes of collections.abc, numbers and typing. There are no instances of other classes without a meaning here.
+bool is_abstract_instance(const Value& value, std::string_view name) {
+  const bool is_mapping = value.as<Dict*>() != nullptr, is_sequence = value.as<List>() || value.as<std::string_view>();
+  if (name == "Callable") return is_function(value);
+  if (name == "Integral") return to_integer(value).has_value();
+  if (name == "Number" || name == "Real") return to_number(value).has_value();
+  if (name == "Mapping" || name == "MutableMapping") return is_mapping;
+  if (name == "Iterable" || name == "Collection") return is_mapping || is_sequence;
+  return name == "Sequence" && is_sequence;
 }
 
 bool is_instance(const Value& value, const Value& type) {
@@ -42,9 +57,7 @@ bool is_instance(const Value& value, const Value& type) {
   if (auto* const* c = type.as<Class*>()) return object && derives((*object)->type, *c);
   if (auto* const* m = type.as<const ModuleType*>()) return object && (*object)->module == *m;
   if (const Builtin* b = type.as<Builtin>()) return is_builtin_instance(value, b->function->name);
-  if (const Opaque* o = type.as<Opaque>())
-    return (o->name == "Iterable" || o->name == "Sequence" || o->name == "abc") &&
-           (value.as<List>() || value.as<std::string_view>() || value.as<Dict*>());
+  if (const Opaque* o = type.as<Opaque>()) return is_abstract_instance(value, o->name);
   throw Error(fmt::format("isinstance: expected a class, found {}", describe(type)));
 }
 
@@ -86,11 +99,14 @@ Value next(const Call& c) {
   return items[0];
 }
 
-Value type_of(const Call& c) { return c.session.attribute(c.value("object"), "__class__"); }
-Value is_callable(const Call& c) {
-  const Value& x = c.value("object");
-  return {x.as<Builtin>() || x.as<Method>() || x.as<Class*>() || x.as<const ModuleType*>() || x.as<Object*>()};
+Value type_of(const Call& c) {
+  const Value& object = c.value("object");
+  for (const char* name : {"bool", "int", "float", "str", "list", "tuple", "dict"})  // a bool is an int, too
+    if (is_builtin_instance(object, name)) return {Builtin{find_function(in_python, name), nullptr}};
+  if (is_tensor(object)) return {Builtin{find_function(in_torch, "Tensor"), nullptr}};
+  return c.session.attribute(object, "__class__");
 }
+Value is_callable(const Call& c) { return {is_function(c.value("object"))}; }
 Value nothing(const Call&) { return {}; }
 Value no(const Call&) { return {false}; }
 Value device(const Call& c) { return c.value("type"); }
