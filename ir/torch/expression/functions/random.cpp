@@ -72,7 +72,10 @@ void flatten(const Call& c, const Value& data, std::size_t level, Shape& shape, 
 // Makes a tensor. For a list, the numbers are joined and reshaped.
 Value tensor(const Call& c) {
   const Value& data = c.value("data");
-  if (is_tensor(data)) return {Tensor{c.converted("data")}};
+  if (is_tensor(data)) {
+    const Id id = c.converted("data");
+    return {Tensor{c.name == "tensor" ? c.session.copy(id) : id}};  // as_tensor returns the same tensor
+  }
   const auto typed = [&](Id id) { return Value{Tensor{c.given("dtype") ? c.session.cast(id, c.dtype("dtype")) : id}}; };
   const auto check = [&](const Value& number) {
     const bool narrow = c.given("dtype") && is_narrow_integer(c.dtype("dtype"));
