@@ -100,16 +100,21 @@ Value absolute(const Call& c) {
   return {std::abs(*i)};
 }
 
-// Returns the largest or smallest of several numbers, or of a sequence of numbers.
+// Returns the largest or smallest of several values, or of a sequence of values: numbers, or what `key` makes numbers of.
 template <bool largest>
 Value extreme(const Call& c) {
   Values all = *c.value("values").as<List>()->items;
   if (all.size() == 1 && !to_number(all[0])) all = items_of(c.session, all[0]);
   if (all.empty()) c.fail("values", "numbers");
   const Value* best = nullptr;
+  double best_number = 0;
   for (const Value& v : all) {
-    if (!to_number(v)) throw Error(fmt::format("{}: expected numbers, found {}", c.name, describe(v)));
-    if (!best || (largest ? *to_number(v) > *to_number(*best) : *to_number(v) < *to_number(*best))) best = &v;
+    const Value result = c.given("key") ? c.session.invoke(c.value("key"), {{v}, {}}) : v;
+    const std::optional<double> number = to_number(result);
+    if (!number) throw Error(fmt::format("{}: expected numbers, found {}", c.name, describe(result)));
+    if (best && (largest ? *number <= best_number : *number >= best_number)) continue;
+    best = &v;
+    best_number = *number;
   }
   return *best;
 }
@@ -168,8 +173,8 @@ constexpr std::array number_rows = {
     Function{"bool", in_python, "x", to_bool},
     Function{"len", in_python, "x", length},
     Function{"abs", in_python, "x", absolute},
-    Function{"max", in_python, "*values", extreme<true>},
-    Function{"min", in_python, "*values", extreme<false>},
+    Function{"max", in_python, "*values, key=None", extreme<true>},
+    Function{"min", in_python, "*values, key=None", extreme<false>},
     Function{"eval", of_module, "self", itself},
     Function{"train", of_module, "self, mode=True", itself},
     Function{"cpu", of_module, "self", itself},

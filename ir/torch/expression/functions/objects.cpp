@@ -109,6 +109,10 @@ Value type_of(const Call& c) {
 Value is_callable(const Call& c) { return {is_function(c.value("object"))}; }
 Value nothing(const Call&) { return {}; }
 Value no(const Call&) { return {false}; }
+Value autocast(const Call& c) {
+  if (c.flag("enabled")) c.fail("enabled", "False (--dtype sets the dtype of all floats)");
+  return {};
+}
 Value device(const Call& c) { return c.value("type"); }
 Value object(const Call& c) { return {c.session.make_object()}; }
 
@@ -235,6 +239,7 @@ constexpr std::array rows = {
     Function{"next", in_python, "iterator, default=?", next},
     Function{"no_grad", in_torch, "", nothing},
     Function{"enable_grad", in_torch, "", nothing},
+    Function{"autocast", in_torch, "device_type, dtype=None, enabled=True, cache_enabled=None", autocast},
     Function{"inference_mode", in_torch, "mode=True", nothing},
     Function{"set_grad_enabled", in_torch, "mode", nothing},
     Function{"is_available", in_library, "", no},
