@@ -614,11 +614,13 @@ struct KernelFile::Reader {
     if (is_written && compared == "0") to.scratch_.insert(name);
     if (compared == "sum") to.summed_.insert(name);
     ir::Buffer buffer{name, type, output ? ir::Role::output : ir::Role::input, {*count * lanes}, {1}};
-    const std::string fill = argument.text_or("FillType", "Random");
+    std::string fill = argument.text_or("FillType", "Random");
     const bool is_generated = fill == "File" || fill == "BinaryRaw" || fill == "Generator";
     const bool has_value = argument.has("FillValue") && argument.at("FillValue").is_text();
     const double value =
         has_value && !is_generated ? number(fixed(argument.at("FillValue")), argument.at("FillValue")) : 1;
+    // People who write only a 0 want zeros, such as the counts of a histogram at the start.
+    if (value == 0 && !argument.has("FillType")) fill = "Constant";
     // KTT's kernels add to arrays that are WriteOnly and have a FillValue, so such arrays are filled. For kernels that
     // overwrite the array this is harmless: the time of filling is not measured.
     const bool is_filled = !output || access == "ReadWrite" || (access == "WriteOnly" && has_value);

@@ -197,6 +197,19 @@ TEST_F(KernelFileArguments, SumsOfOutputsAreCompared) {
   EXPECT_THAT(made.identity(), HasSubstr("argument t float[30] output sum"));
   EXPECT_THAT(fault("    - {Name: t, Type: int, Size: 960 / bx, AccessType: WriteOnly, Output: sum}\n"),
               HasSubstr("expected a FillValue, such as 0, for integers"));
+  const KernelFile filled =
+      with("    - {Name: t, Type: int, Size: 960 / bx, AccessType: WriteOnly, Output: sum, FillValue: 0}\n");
+  EXPECT_EQ(ir::print(filled.signature().buffers.back().fill.value()), "constant(0)")
+      << "elements that the kernel does not write add nothing to the sum";
+}
+
+TEST_F(KernelFileArguments, AFillValueOfZeroMeansZeros) {
+  const auto zeroed = [&](const std::string& keys) {
+    return heuristic(with("    - {Name: t, Type: uint, Size: 64, AccessType: ReadWrite, FillValue: 0" + keys + "}\n"))
+        .source.zeroed;
+  };
+  EXPECT_EQ(zeroed("").size(), zeroed(", FillType: Constant").size());
+  EXPECT_EQ(zeroed("").size(), zeroed(", FillType: Random").size() + 1);
 }
 
 TEST_F(KernelFileArguments, TemplatesAndConstantVariablesOfCuda) {
