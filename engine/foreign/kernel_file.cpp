@@ -360,22 +360,18 @@ struct KernelFile::Reader {
   void read_launch(const Config& specification) const {
     if (specification.has("Modifiers"))
       specification.at("Modifiers").expected("LocalSize and GlobalSize as expressions of parameters, not Modifiers");
-    for (const char* const sizes : {"LocalSize", "GlobalSize"})
-      if (const auto extents = specification.find(sizes)) extents->only({"X", "Y", "Z"});
     if (const auto local = specification.find("LocalSize"))
-      for (const char* axis : axes)
-        if (const auto size = local->find(axis)) to.sizes_.block.push_back(block_size(*size));
+      to.sizes_.block = read_extents(*local, [&](const Config& size) { return block_size(size); });
     if (to.sizes_.block.empty()) throw Error(fmt::format("{}: expected LocalSize, found none", specification.place()));
     if (const auto global = specification.find("GlobalSize"))
-      for (const char* axis : axes)
-        if (const auto size = global->find(axis)) to.sizes_.global.push_back(launch_size(*size));
+      to.sizes_.global = read_extents(*global, [&](const Config& size) { return launch_size(size); });
     // The default follows the language, as in KTT.
     const std::string type = specification.text_or("GlobalSizeType", to.language_ == Dialect::cuda ? "CUDA" : "OpenCL");
     if (type != "CUDA" && type != "OpenCL") specification.at("GlobalSizeType").expected("CUDA or OpenCL");
     to.sizes_.in_blocks = type == "CUDA";
     for (std::size_t axis = 0; axis < 3; ++axis)
       if (const auto divisors = specification.find(fmt::format("GridDiv{}", axes[axis])))
-        for (const Config& divisor : divisors->items()) to.sizes_.divisors[axis].push_back(launch_size(divisor));
+        for (const Config& divisor : one_or_more(*divisors)) to.sizes_.divisors[axis].push_back(launch_size(divisor));
     if (to.sizes_.global.empty() && to.sizes_.problem.empty())
       throw Error(fmt::format("{}: expected GlobalSize or ProblemSize, found neither", specification.place()));
     if (const auto shared = specification.find("SharedMemory"); shared && shared->text() != "0") {
@@ -384,8 +380,32 @@ struct KernelFile::Reader {
       to.sizes_.shared = launch_size(*shared);
     }
     if (const auto options = specification.find("CompilerOptions"))
-      for (const Config& option : options->items())
+      for (const Config& option : one_or_more(*options))
         if (option.is_text()) read_option(option);
+  }
+
+  /// Returns the elements of a list. A single value counts as a list of one.
+  static std::vector<Config> one_or_more(const Config& given) {
+    return given.is_text() ? std::vector<Config>{given} : given.items();
+  }
+
+  /// Reads the sizes of a launch: a map of X, Y and Z, or these sizes as a list. An axis that the map omits has the
+  /// size 1.
+  template <class Read>
+  static std::vector<Expression> read_extents(const Config& given, const Read& read) {
+    std::vector<Expression> sizes;
+    if (!given.is_map()) {
+      for (const Config& size : one_or_more(given)) sizes.push_back(read(size));
+      if (sizes.size() > std::size(axes)) given.expected("one to three sizes");
+      return sizes;
+    }
+    given.only({axes, axes + std::size(axes)});
+    for (std::size_t axis = 0; axis < std::size(axes); ++axis)
+      if (const auto size = given.find(axes[axis])) {
+        sizes.resize(axis, Expression::parse("1", given.place()));
+        sizes.push_back(read(*size));
+      }
+    return sizes;
   }
 
   /// Reads a size that may depend on the configuration.
@@ -833,6 +853,7 @@ measure::KernelCode KernelFile::code(const std::vector<Scalar>& configuration) c
   measure::Launch launch;
   launch.threads = sizes_.threads(configuration);
   launch.blocks = sizes_.blocks(configuration, launch.threads);
+  launch.threads.resize(launch.blocks.size(), 1);
   launch.options = options_of(options_, language_, *space_, configuration);
   std::string scalars;
   std::size_t position = 0;  // index among the kernel's parameters; symbols that are not parameters do not count

@@ -98,10 +98,11 @@ std::vector<std::int64_t> LaunchSizes::blocks(const std::vector<Scalar>& configu
                                               const std::vector<std::int64_t>& each_block) const {
   const bool divided = std::ranges::any_of(divisors, [](const auto& axis) { return !axis.empty(); });
   std::vector<std::int64_t> extents;
-  for (std::size_t axis = 0; axis < each_block.size(); ++axis) {
+  for (std::size_t axis = 0; axis < divisors.size(); ++axis) {
+    const std::int64_t threads = axis < each_block.size() ? each_block[axis] : 1;
     // Without divisors, the problem size is divided by the block size, as Kernel Tuner does.
     if (axis < problem.size() && (divided || global.empty())) {
-      std::int64_t divisor = divisors[axis].empty() && !divided ? each_block[axis] : 1;
+      std::int64_t divisor = divisors[axis].empty() && !divided ? threads : 1;
       for (const Expression& expression : divisors[axis]) {
         const std::int64_t factor = size(expression, configuration, "a grid divisor");
         divisor = divisor > problem[axis] / factor ? std::max(divisor, problem[axis]) : divisor * factor;
@@ -109,11 +110,13 @@ std::vector<std::int64_t> LaunchSizes::blocks(const std::vector<Scalar>& configu
       extents.push_back((problem[axis] - 1) / divisor + 1);
     } else if (axis < global.size() && !divided) {
       const std::int64_t all = size(global[axis], configuration, "a global size");
-      extents.push_back(in_blocks ? all : (all + each_block[axis] - 1) / each_block[axis]);
+      extents.push_back(in_blocks ? all : (all + threads - 1) / threads);
     } else {
       extents.push_back(1);
     }
   }
+  // A grid may have more dimensions than its blocks.
+  while (extents.size() > each_block.size() && extents.back() == 1) extents.pop_back();
   constexpr std::int64_t max_blocks = 0x7fffffff;  // CUDA's largest grid; an OpenCL device would take days for more
   std::int64_t left = max_blocks;
   for (const std::int64_t extent : extents) left /= extent;

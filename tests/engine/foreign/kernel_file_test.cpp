@@ -54,6 +54,24 @@ TEST_F(KernelFileCode, GridsAreThoseOfKernelTuner) {
   EXPECT_THAT(blocks(local + "  GlobalSize: {X: \"100\", Y: \"5\"}\n"), ElementsAre(3, 3)) << "as OpenCL counts";
 }
 
+TEST_F(KernelFileCode, GridsMayHaveMoreDimensionsThanBlocks) {
+  const auto launch = [&](const std::string& sizes) { return describe(*heuristic(file(sizes)).launch); };
+  const std::string local = "  LocalSize: {X: bx}\n";
+  EXPECT_EQ(launch(local + "  ProblemSize: [100, 7]\n  GridDivX: [bx]\n"), "3x7 blocks of 48x1 threads");
+  EXPECT_EQ(launch(local + "  ProblemSize: [100, 7, 2]\n"), "3x7x2 blocks of 48x1x1 threads");
+  EXPECT_EQ(launch(local + "  GlobalSize: {X: 100, Y: 7}\n"), "3x7 blocks of 48x1 threads");
+  EXPECT_EQ(launch(local + "  ProblemSize: [100, 1, 1]\n"), "3 blocks of 48 threads");
+}
+
+TEST_F(KernelFileCode, SizesAreAMapAListOrOne) {
+  const auto launch = [&](const std::string& sizes) { return describe(*heuristic(file(sizes)).launch); };
+  EXPECT_EQ(launch("  LocalSize: {Y: bx}\n  ProblemSize: [3, 96]\n"), "3x2 blocks of 1x48 threads");
+  EXPECT_EQ(launch("  LocalSize: {X: bx, Z: 2}\n  ProblemSize: [96, 3, 4]\n"), "2x3x2 blocks of 48x1x2 threads");
+  EXPECT_EQ(launch("  LocalSize: [bx, 2]\n  GlobalSize: [96, 6]\n"), "2x3 blocks of 48x2 threads");
+  EXPECT_EQ(launch("  LocalSize: bx\n  GlobalSize: 96\n"), "2 blocks of 48 threads");
+  EXPECT_EQ(launch("  LocalSize: bx\n  ProblemSize: 96\n  GridDivX: bx / 2\n"), "4 blocks of 48 threads");
+}
+
 TEST_F(KernelFileCode, TheTextHasAllThatTheCodeDependsOn) {
   const KernelFile made =
       file("  LocalSize: {X: bx}\n  ProblemSize: [96]\n  CompilerOptions: [-g, \"-D${w}=${bx}\"]\n");
@@ -336,6 +354,8 @@ TEST_F(KernelFileCode, SaysWhatIsWrongWithSizes) {
     }
   };
   EXPECT_THAT(fault("  ProblemSize: [96]\n"), HasSubstr("expected LocalSize, found none"));
+  EXPECT_THAT(fault("  LocalSize: [bx, 1, 1, 1]\n  ProblemSize: [96]\n"), HasSubstr("expected one to three sizes"));
+  EXPECT_THAT(fault("  LocalSize: {X: bx, W: 1}\n  ProblemSize: [96]\n"), HasSubstr("expected one of X, Y, Z"));
   EXPECT_THAT(fault("  LocalSize: {X: bx}\n"), HasSubstr("expected GlobalSize or ProblemSize, found neither"));
   EXPECT_THAT(fault("  LocalSize: {X: bx - 48}\n  ProblemSize: [96]\n"),
               HasSubstr("k.yaml:9: expected a block size from 1 to 2^31, found 0 from 'bx - 48' in the configuration "
