@@ -119,7 +119,7 @@ void read_tile(const Config& config, const std::filesystem::path& folder, Entry&
 }
 
 Entry read_kernel_file(const Config& config, const std::filesystem::path& folder) {
-  config.only({"kernel_file", "space", "name", "inputs", "objectives"});
+  config.only({"kernel_file", "space", "name", "inputs", "objectives", "restrict"});
   std::error_code error;
   const auto found = [&](const Config& name) {
     const std::filesystem::path beside = folder / name.text();
@@ -131,6 +131,7 @@ Entry read_kernel_file(const Config& config, const std::filesystem::path& folder
   entry.source.from = std::move(files);
   entry.name = config.text_or("name", "");
   if (const auto inputs = config.find("inputs")) entry.inputs = read_inputs(*inputs, folder);
+  if (const auto restrict_own = config.find("restrict")) entry.restrictions = read_restrictions(*restrict_own);
   entry.place = config.place();
   return entry;
 }

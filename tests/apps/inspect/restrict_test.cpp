@@ -196,6 +196,24 @@ TEST(Restrict, AnEntrysOwnComeAfterTheExperiments) {
   EXPECT_THAT(experiment.kernels[1].same, ElementsAre("same"));
 }
 
+TEST(Restrict, AnEntryOfAKernelFileHasItsOwn) {
+  const auto entry = [](const std::string& restrict_own) {
+    return engine::parse_experiment("restrict: {WPT: [1]}\nkernels:\n  - {space: " + example("matmul.yaml") +
+                                        ", restrict: {" + restrict_own + "}}\n",
+                                    "x.yaml", ".");
+  };
+  const engine::Experiment experiment = entry("BLOCK_X: [16, 32]");
+  ASSERT_EQ(experiment.kernels.size(), 1U);
+  EXPECT_EQ(describe(experiment.kernels[0].restrictions), "WPT=1 BLOCK_X=16,32");
+  try {
+    entry("BLOCKX: [16]");
+    FAIL() << "no parameter has this name";
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), HasSubstr("x.yaml:3: expected a knob"));
+    EXPECT_THAT(e.what(), HasSubstr("did you mean 'BLOCK_X'?"));
+  }
+}
+
 TEST(Restrict, SpaceAndTuneTakeThem) {
   const measure::TemporaryFolder folder;
   const std::vector<std::string> space{"deplo", "space", "-k", "gelu", "-s", "M=2", "-s", "N=6", "--enumerate"};
