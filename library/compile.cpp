@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <filesystem>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "core/trail.h"
@@ -109,6 +111,7 @@ class Compiler {
 
  private:
   void choose_target();
+  void open_store(std::optional<measure::DeviceInfo>& device);
   void read_module();
   void add_tensors();
   void add_kernels();
@@ -138,19 +141,7 @@ void Compiler::choose_target() {
   std::optional<measure::DeviceInfo> device;
   if (!options_.device.empty()) device = measure::find_device(options_.device);
   target_ = device ? measure::target_of(*device) : load_target(options_.target);
-  if (options_.store) {
-    const std::string file = options_.store->empty() ? default_store() : *options_.store;
-    if (!device) device = engine::device_for(file, target_, "");
-    target_ = measure::target_of(*device);
-    cache_.emplace(options_.store->empty() ? std::nullopt : options_.store, *device, target_, options_.nearest);
-    program_.device = device->name;
-    if (!options_.device.empty() && options_.time_foreign) {
-      adoption_.emplace(engine::Adoption::Options{options_.device, *device, target_});
-      cache_->decide_foreign([this](const ir::Program& kernel, const engine::Schedule& foreign) {
-        return adoption_->decide(kernel, foreign);
-      });
-    }
-  }
+  if (options_.store) open_store(device);
   program_.target = target_.name;
   switch (target_.dialect) {
     case Dialect::opencl:
@@ -161,6 +152,28 @@ void Compiler::choose_target() {
       program_.language = Program::Language::cuda_cpp;
       program_.build_options = measure::cuda::Nvrtc::code_options(device ? device->architecture : target_.name);
       break;
+  }
+}
+
+/// Opens the store for lookups. The user's own store may not exist yet. Without a device, finds it in the store.
+void Compiler::open_store(std::optional<measure::DeviceInfo>& device) {
+  const bool is_own = options_.store->empty();
+  const std::string file = is_own ? default_store() : *options_.store;
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) {
+    if (!is_own || (!device && options_.require_tuned))
+      throw Error(fmt::format("CompileOptions: store: expected a store or a pack, found no file '{}'", file));
+    if (!device) return;
+  }
+  if (!device) device = engine::device_for(file, target_, "");
+  target_ = measure::target_of(*device);
+  cache_.emplace(is_own ? std::nullopt : options_.store, *device, target_, options_.nearest);
+  program_.device = device->name;
+  if (!options_.device.empty() && options_.time_foreign) {
+    adoption_.emplace(engine::Adoption::Options{options_.device, *device, target_});
+    cache_->decide_foreign([this](const ir::Program& kernel, const engine::Schedule& foreign) {
+      return adoption_->decide(kernel, foreign);
+    });
   }
 }
 

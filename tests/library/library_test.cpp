@@ -248,7 +248,7 @@ TEST_F(Library, MistakesOfTheCallerAreInvalidArguments) {
   EXPECT_THAT(compiling(sizes, cpu), HasSubstr("expected N from 1 to"));
   deplo::CompileOptions stored = cpu;
   stored.store = file("none.db");
-  EXPECT_THAT(compiling(softmax(), stored), HasSubstr("none.db"));
+  EXPECT_THAT(compiling(softmax(), stored), HasSubstr("CompileOptions: store: expected a store or a pack, found no"));
   deplo::TuneOptions options = interpreted(file("never.db"));
   const auto tuning = [&] { return message_of<std::invalid_argument>([&] { deplo::tune(softmax(), options); }); };
   options.strategy = "luck";
@@ -259,6 +259,17 @@ TEST_F(Library, MistakesOfTheCallerAreInvalidArguments) {
   EXPECT_FALSE(fs::exists(options.store));
   options = interpreted(file("none/a.db"));
   EXPECT_THAT(tuning(), HasSubstr("none' does not exist"));
+}
+
+TEST_F(Library, TheUsersOwnStoreMayNotExist) {
+  setenv("XDG_CACHE_HOME", file("no_cache").c_str(), 1);
+  deplo::CompileOptions options = for_target("sm_90");
+  options.store = "";
+  EXPECT_EQ(deplo::compile(softmax(), options).kernels.at(0).origin, deplo::Origin::heuristic);
+  options.require_tuned = true;
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { deplo::compile(softmax(), options); }),
+              HasSubstr("found no file '" + deplo::default_store() + "'"));
+  unsetenv("XDG_CACHE_HOME");
 }
 
 TEST_F(Library, WhatTheMachineLacksIsARuntimeError) {
