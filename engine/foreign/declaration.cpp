@@ -5,11 +5,12 @@
 #include <set>
 
 #include "core/text/characters.h"
+#include "core/text/split.h"
 
 namespace deplo::engine::foreign {
 namespace {
 
-/// Returns the text with each comment replaced by a blank.
+/// Returns the text with each comment replaced by a blank. The number of lines is the same.
 std::string without_comments(std::string_view source) {
   std::string text;
   for (std::size_t at = 0; at < source.size();) {
@@ -21,7 +22,9 @@ std::string without_comments(std::string_view source) {
     }
     text += ' ';
     const std::size_t end = source.find(is_line ? "\n" : "*/", at + 2);
-    at = end == std::string_view::npos ? source.size() : end + (is_line ? 0 : 2);
+    const std::size_t next = end == std::string_view::npos ? source.size() : end + (is_line ? 0 : 2);
+    text.append(static_cast<std::size_t>(std::ranges::count(source.substr(at, next - at), '\n')), '\n');
+    at = next;
   }
   return text;
 }
@@ -149,6 +152,29 @@ std::optional<std::vector<DeclaredParameter>> declared_parameters(std::string_vi
     parameters.push_back(*std::move(parameter));
   }
   return parameters;
+}
+
+std::size_t line_of_define(std::string_view source, std::string_view name) {
+  const std::string text = without_comments(source);
+  int conditions = 0;  // that surround the line
+  std::size_t number = 0;
+  for (const std::string_view line : lines_of(text)) {
+    ++number;
+    const std::vector<std::string> words = words_in(line);
+    if (words.size() < 2 || words[0] != "#") continue;
+    if (words[1].starts_with("if")) ++conditions;
+    if (words[1] == "endif") --conditions;
+    if (conditions == 0 && words[1] == "define" && words.size() > 2 && words[2] == name) return number;
+  }
+  return 0;
+}
+
+std::vector<std::string> names_of_functions(std::string_view source) {
+  const std::vector<std::string> words = words_in(without_comments(source));
+  std::vector<std::string> names;
+  for (std::size_t i = 1; i < words.size(); ++i)
+    if (words[i] == "(" && is_word_char(words[i - 1].front())) names.push_back(words[i - 1]);
+  return names;
 }
 
 }  // namespace deplo::engine::foreign

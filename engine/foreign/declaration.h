@@ -1,5 +1,6 @@
-// The parameters of a kernel as declared in its source.
+// What the source of a kernel declares and defines.
 #pragma once
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,5 +18,11 @@ struct DeclaredParameter {
 /// template arguments. Returns nullopt if the source does not declare the kernel, declares it in several different
 /// ways, or makes the declaration with preprocessor directives or macros.
 std::optional<std::vector<DeclaredParameter>> declared_parameters(std::string_view source, std::string_view entry);
+
+/// Returns the first line that defines the macro `name` outside of all conditions (#if), or 0 if there is none.
+std::size_t line_of_define(std::string_view source, std::string_view name);
+
+/// Returns the names that are followed by a parenthesis, among them those of all functions.
+std::vector<std::string> names_of_functions(std::string_view source);
 
 }  // namespace deplo::engine::foreign

@@ -311,6 +311,7 @@ struct KernelFile::Reader {
       read_reference_arguments(*expected);
     if (const auto objectives = config.find("Objectives")) to.objectives_ = read_objectives(*objectives);
     check_names();
+    check_defines();
     to.folder_ = files.made();
   }
 
@@ -806,6 +807,17 @@ struct KernelFile::Reader {
           to.place_, to.file_, name));
     }
   }
+
+  /// Rejects a source that always gives a parameter a value of its own, because then all values of the parameter make
+  /// the same kernel.
+  void check_defines() const {
+    for (const Parameter& parameter : to.space_->parameters())
+      if (const std::size_t line = line_of_define(to.source_, parameter.name); line > 0)
+        throw Error(
+            fmt::format("{0}:{1}: expected no #define of {2}, whose values the space has, except between "
+                        "#ifndef {2} and #endif, found #define {2}",
+                        to.file_, line, parameter.name));
+  }
 };
 
 std::vector<std::string> KernelFile::argument_names() const {
@@ -821,7 +833,8 @@ KernelFile::KernelFile(const Files& files, const GivenArguments& given) {
   if (entry_.find('<') != std::string::npos && language_ != Dialect::cuda)
     throw Error(fmt::format("{}: expected a kernel's name without '<': only CUDA C++ has templates", place_));
   if (!has_word(source_, signature_.name))
-    throw Error(fmt::format("{}: expected a kernel '{}', found no such name", file_, entry_));
+    throw Error(fmt::format("{}: expected a kernel '{}', found no such name{}", file_, entry_,
+                            did_you_mean(signature_.name, names_of_functions(source_))));
   identity_ = fmt::format("kernel file {}\n", entry_);
   for (const Argument& argument : arguments_) {
     identity_ += fmt::format("argument {} {}", argument.name, argument.type);
@@ -889,6 +902,8 @@ measure::KernelCode KernelFile::code(const std::vector<Scalar>& configuration) c
                             launch.options.empty() ? "" : "; options: " + launch.options);
   for (std::size_t i = 0; i < configuration.size(); ++i)
     source.text += fmt::format("#define {} {}\n", space_->parameters()[i].name, spelled(configuration[i]));
+  // Sources for Kernel Tuner define their parameters only if it does not compile them, which this macro tells them.
+  if (has_word(source_, "kernel_tuner")) source.text += "#define kernel_tuner 1\n";
   const bool is_plain = language_ == Dialect::cuda && entry_ == signature_.name;
   source.text += measure::with_file_name(is_plain ? with_plain_name(source_, entry_) : source_, file_);
   return {signature_, std::move(source), std::move(launch)};

@@ -340,6 +340,8 @@ TEST_F(KernelFile, BadFilesAreOneLine) {
       {"<= 32\"", "<= 32 / (WPT - 1)\"", "division by zero in 'BLOCK_Y * WPT <= 32 / (WPT - 1)'"},
       {"\"MATH\"", "\"MATHS\"", "expected ProblemSize or a parameter, found 'MATH'; did you mean 'MATHS'?"},
       {"\"KernelName\": \"matmul\"", "\"KernelName\": \"mm\"", "matmul.cl: expected a kernel 'mm', found no such name"},
+      {"\"KernelName\": \"matmul\"", "\"KernelName\": \"mat_mul\"",
+       "expected a kernel 'mat_mul', found no such name; did you mean 'matmul'?"},
       {"matmul.cl\"", "no.cl\"", "no.cl: expected a readable file: No such file or directory"},
       {"\"OpenCL\"", "\"Fortran\"", "expected OpenCL or CUDA, found text \"Fortran\""},
       {"\"Type\": \"float\"", "\"Type\": \"floaty\"", "expected a type (float, half, int"},

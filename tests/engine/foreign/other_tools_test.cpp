@@ -163,6 +163,21 @@ TEST_F(KernelFileOfOthers, ReferenceArgumentsAreTheReference) {
               HasSubstr("expected File, BinaryRaw or Generator"));
 }
 
+// A source for Kernel Tuner has values for compilers that are not called by it.
+TEST_F(KernelFileOfOthers, SourcesMayDefineParametersUnderAConditionOnly) {
+  const auto text_of = [&](const std::string& head) {
+    source_ = head + "\n__kernel void k(__global float* y) { y[0] = bx; }\n";
+    return heuristic(t1("")).source.text;
+  };
+  EXPECT_THAT(text_of("#ifndef kernel_tuner\n#define bx 128\n#endif"),
+              HasSubstr("#define bx 32\n#define kernel_tuner 1\n#line 1"));
+  EXPECT_THAT(text_of("#ifndef bx\n#define bx 128\n#endif"), Not(HasSubstr("kernel_tuner")));
+  EXPECT_THAT(text_of("/* #define bx 3 */\n#define by bx\n#define bx_2 bx"), HasSubstr("#define bx 32\n#line 1"));
+  source_ = "/* a\n b */\n#if 1\n#endif\n #  define bx 128\n__kernel void k(__global float* y) { y[0] = bx; }\n";
+  EXPECT_THAT(fault(""), HasSubstr("k.c:5: expected no #define of bx, whose values the space has, except between "
+                                   "#ifndef bx and #endif, found #define bx"));
+}
+
 // KTT's kernels add to arrays that are declared as write-only.
 TEST_F(KernelFileOfOthers, WriteOnlyArraysWithAFillValueHaveIt) {
   const auto source = [&](const std::string& fill) {
