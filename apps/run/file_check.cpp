@@ -84,6 +84,11 @@ FileCheckReport check_file(const FileCheckOptions& options, Progress& progress) 
   const engine::LoadedKernel kernel =
       std::move(engine::load({{options.file}, {}}, engine::fusion_target("auto", "ptx"), options.inputs).front());
   const engine::OpaqueKernel& file = *kernel.opaque;
+  if (file.language() != Dialect::cuda)
+    throw Error(
+        fmt::format("{}: expected a kernel in CUDA C++, which the PTX machine executes, found one in OpenCL C; "
+                    "`deplo run` checks it on its device",
+                    file.name()));
   FileCheckReport report{file.name(), {}, {}, options.seed, options.runs, {}};
   const std::vector<search::PositionPtr> candidates = choose(file, options);
   if (options.sample == 0 && !options.all)
@@ -94,7 +99,6 @@ FileCheckReport check_file(const FileCheckOptions& options, Progress& progress) 
     const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(run);
     const auto device = measure::open_device(fmt::format("ptx:{}:{}", options.target, seed));
     report.device = device->info().name;
-    engine::check_language(file, device->info(), file.name());
     measure::Problem problem(kernel.loop, *device, options.seed, nullptr, options.tolerance, kernel.files,
                              file.expectation());
     measure::worker::printed_by([&] { problem.reference(); });

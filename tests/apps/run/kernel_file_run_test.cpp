@@ -503,7 +503,8 @@ TEST_F(KernelFileCheck, NamesWhatIsWrong) {
   change("twice.cu", "+ 1;\n    z", "+ WORK_;\n    z");
   EXPECT_THAT(deplo("check", {"--configuration", "WORK=2"}).out, HasSubstr("y[")) << "the values differ";
   write("twice.yaml", space("OpenCL", "twice", "twice.cl"));
-  EXPECT_THAT(fault("check", {}), HasSubstr("expected an OpenCL device for a kernel in OpenCL C, found PTX machine"));
+  EXPECT_THAT(fault("check", {}),
+              HasSubstr("expected a kernel in CUDA C++, which the PTX machine executes, found one"));
 }
 
 }  // namespace
