@@ -372,7 +372,7 @@ struct KernelFile::Reader {
     to.sizes_.in_blocks = type == "CUDA";
     for (std::size_t axis = 0; axis < 3; ++axis)
       if (const auto divisors = specification.find(fmt::format("GridDiv{}", axes[axis])))
-        for (const Config& divisor : one_or_more(*divisors)) to.sizes_.divisors[axis].push_back(launch_size(divisor));
+        for (const Config& divisor : elements(*divisors)) to.sizes_.divisors[axis].push_back(launch_size(divisor));
     if (to.sizes_.global.empty() && to.sizes_.problem.empty())
       throw Error(fmt::format("{}: expected GlobalSize or ProblemSize, found neither", specification.place()));
     if (const auto shared = specification.find("SharedMemory"); shared && shared->text() != "0") {
@@ -381,22 +381,24 @@ struct KernelFile::Reader {
       to.sizes_.shared = launch_size(*shared);
     }
     if (const auto options = specification.find("CompilerOptions"))
-      for (const Config& option : one_or_more(*options))
+      for (const Config& option : elements(*options))
         if (option.is_text()) read_option(option);
   }
 
-  /// Returns the elements of a list. A single value counts as a list of one.
-  static std::vector<Config> one_or_more(const Config& given) {
-    return given.is_text() ? std::vector<Config>{given} : given.items();
+  /// Returns the elements of a list. A single value counts as a list of one, and the null of a T1 file as an empty list.
+  std::vector<Config> elements(const Config& given) const {
+    if (given.is_text()) return {given};
+    const bool is_null = !given.is_list() && !given.is_map();
+    return is_t1 && is_null ? std::vector<Config>{} : given.items();
   }
 
   /// Reads the sizes of a launch: a map of X, Y and Z, or these sizes as a list. An axis that the map omits has the
   /// size 1.
   template <class Read>
-  static std::vector<Expression> read_extents(const Config& given, const Read& read) {
+  std::vector<Expression> read_extents(const Config& given, const Read& read) const {
     std::vector<Expression> sizes;
     if (!given.is_map()) {
-      for (const Config& size : one_or_more(given)) sizes.push_back(read(size));
+      for (const Config& size : elements(given)) sizes.push_back(read(size));
       if (sizes.size() > std::size(axes)) given.expected("one to three sizes");
       return sizes;
     }

@@ -64,6 +64,7 @@ class KernelFileOfOthers : public ::testing::Test {
 TEST_F(KernelFileOfOthers, MisspeltKeysAreRefusedAndOthersAreNot) {
   EXPECT_EQ(fault(R"(, {"Name": "x", "Type": "float", "Size": 4, "HostCopy": true})"), "none");
   EXPECT_EQ(fault("", R"(, "SomeToolsOwnKey": 3)", R"(, "UserData": {})"), "none");
+  EXPECT_EQ(fault("", R"(, "GridDivX": ["bx"], "GridDivY": null, "CompilerOptions": null)"), "none");
   EXPECT_EQ(fault("", R"(, "BenchmarkName": "k", "BenchmarkPath": "benchmarks")"), "none") << "as in BAT";
   EXPECT_THAT(fault(R"(, {"Name": "x", "Type": "float", "Size": 4, "FilValue": 3})"),
               HasSubstr("k.T1.json:4: expected a key of T1, found 'FilValue'; did you mean 'FillValue'?"));
