@@ -17,6 +17,7 @@
 #include "core/trail.h"
 #include "engine/compile/tuned.h"
 #include "engine/source/experiment.h"
+#include "engine/source/shapes.h"
 #include "engine/source/shard.h"
 #include "engine/source/source.h"
 #include "engine/tune/board.h"
@@ -167,6 +168,8 @@ engine::Experiment experiment_of(const TuneFlags& flags, const engine::Place& pl
   const std::string flag = one.code ? "-c" : "--kernel", name = one.code ? flag : one.kernel;
   if (one.code && one.code->empty())
     throw Error("-c: expected an expression such as torch.exp(torch.randn(8)), found none");
+  for (const std::string& sizes : one.shapes) engine::parse_shapes(sizes, "--shapes");  // reports errors now
+  if (one.held_out.find('=') != std::string::npos) engine::parse_shapes(one.held_out, "--held-out");
   try {
     return engine::parse_experiment(text_of(one), name, ".", std::move(inputs), flags.options.read(), place);
   } catch (const Error& error) {

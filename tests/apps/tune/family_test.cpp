@@ -119,7 +119,9 @@ TEST_F(TuneFamily, EachKernelOfAnExpressionIsAFamily) {
 
 TEST_F(TuneFamily, MistakesAreToldInOneLine) {
   EXPECT_THAT(refusal({"-k", "softmax", "--shapes", "M=1,2"}), HasSubstr("N"));
-  EXPECT_THAT(refusal({"-k", "softmax", "-s", "N=4", "--shapes", "M"}), HasSubstr("expected NAME=SIZES"));
+  EXPECT_THAT(refusal({"-k", "softmax", "-s", "N=4", "--shapes", "M"}), HasSubstr("--shapes: expected NAME=SIZES"));
+  EXPECT_THAT(refusal({"-k", "softmax", "-s", "N=4", "--shapes", "M=1,2", "--held-out", "M=x"}),
+              HasSubstr("--held-out: expected sizes such as"));
   EXPECT_THAT(refusal({"--config", "e.yaml", "--shapes", "M=1"}), HasSubstr("--shapes"));
   EXPECT_THAT(refusal({"-k", "softmax", "-s", "N=4", "-s", "M=2", "--held-out", "M=1"}),
               HasSubstr("--held-out requires --shapes"));
