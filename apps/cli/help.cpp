@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/text/nearest.h"
@@ -134,6 +135,18 @@ std::string owners(const CLI::App& command, const std::string& flag) {
   return fmt::format(", a flag of {}{}", names.empty() ? "" : join(names, ", ") + " and ", last);
 }
 
+/// Returns "; did you mean --config x.yaml?" if the command has a flag for such a word; "" if not.
+std::string missing_flag(const CLI::App& command, const std::string& word) {
+  const std::pair<const char*, bool> flags[] = {{"--config", word.ends_with(".yaml") || word.ends_with(".yml")},
+                                                {"--pt2", word.ends_with(".pt2")},
+                                                {"--space", word.ends_with(".T1.json")},
+                                                {"--code", word.find('(') != std::string::npos},
+                                                {"--file", word.ends_with(".py")}};
+  for (const auto& [flag, fits] : flags)
+    if (fits && command.get_option_no_throw(flag) != nullptr) return fmt::format("; did you mean {} {}?", flag, word);
+  return "";
+}
+
 /// Returns the message about `word`, the first word that no command accepted.
 std::string explain_extra(const CLI::App& command, const std::string& word, const std::string& help) {
   std::string expected = "no other argument", found = word, guess;
@@ -146,6 +159,8 @@ std::string explain_extra(const CLI::App& command, const std::string& word, cons
   } else if (!names.empty()) {
     expected = fmt::format("a command ({})", join(names, ", "));
     guess = did_you_mean(word, names);
+  } else {
+    guess = missing_flag(command, word);
   }
   return fmt::format("{}expected {}, found '{}'{}", place(command), expected, found, guess.empty() ? help : guess);
 }
