@@ -385,7 +385,7 @@ struct KernelFile::Reader {
         if (option.is_text()) read_option(option);
   }
 
-  /// Returns the elements of a list. A single value counts as a list of one, and the null of a T1 file as an empty list.
+  /// Returns the elements of a list. A single value counts as a list of one, and null in a T1 file as an empty list.
   std::vector<Config> elements(const Config& given) const {
     if (given.is_text()) return {given};
     const bool is_null = !given.is_list() && !given.is_map();
