@@ -53,7 +53,7 @@ std::string set_constant(std::string text, const std::string& file, const std::s
 std::string problem_text(const SourceFlags& flags) {
   for (const std::string& name : {*flags.init, flags.inputs_function})
     if (!is_identifier(name)) throw Error(fmt::format("--init: expected the name of a function, found '{}'", name));
-  std::string text = read_file(*flags.file);
+  std::string text = read_text(*flags.file);
   for (const std::string& setting : flags.settings) text = set_constant(std::move(text), *flags.file, setting);
   return text + fmt::format("\nModel(*{}())(*{}())\n", *flags.init, flags.inputs_function);
 }

@@ -770,7 +770,7 @@ struct KernelFile::Reader {
       if (reference.has("Parameters") || reference.has("Outputs") || reference.has("Expression"))
         reference.expected("Program, or Expression, or Parameters and Outputs");
       const std::string file = files.path(program->text());
-      to.program_ = print(parse_kernel(read_file(file), {}, file));
+      to.program_ = print(parse_kernel(read_text(file), {}, file));
       measure::check_program(to.program_, to.compared(), program->place());
     }
     if (const auto expression = reference.find("Expression")) {

@@ -97,7 +97,7 @@ ir::Program parse_kernel(std::string_view text, const ir::Symbols& symbols, cons
 
 ir::Program load_kernel(std::string_view kernel, const ir::Symbols& symbols, std::string_view place) {
   const std::filesystem::path file = kernel_file(kernel, place);
-  const std::string text = read_file(file);
+  const std::string text = read_text(file);
   check_symbols(ir::declared_symbols(text, file.string()), symbols, kernel, place);
   check_size(ir::parse(text, symbols, file.string()), place);  // an error here is due to the symbols, not to the text
   return parse_kernel(text, symbols, file.string());

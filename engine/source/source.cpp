@@ -28,7 +28,7 @@ ir::torch::Graph read(const Expression& source, DTypeOption dtype) {
 
 ir::torch::Graph read(const ExpressionFile& source, DTypeOption dtype) {
   const auto path = find_data(source.file);
-  return ir::torch::parse_expression(read_file(path), path.string(), dtype.value_or(ir::DType::f32));
+  return ir::torch::parse_expression(read_text(path), path.string(), dtype.value_or(ir::DType::f32));
 }
 
 ir::torch::Graph read(const Pt2File& source, DTypeOption) { return ir::torch::read_pt2(find_data(source.file)); }

@@ -278,6 +278,8 @@ TEST(CompileGraph, Files) {
   const std::string file = write_file(folder.path(), "f.py", "x = torch.randn(8)\n\ntorch.relu(x)\n");
   EXPECT_THAT(good({"--file", file, "--ir", "loop"}), HasSubstr("relu(in0)"));
   const std::string bad = write_file(folder.path(), "g.py", "x = torch.randn(8)\ntorch.rely(x)\n");
+  const std::string marked = write_file(folder.path(), "marked.py", "\xef\xbb\xbftorch.relu(torch.randn(8))\n");
+  EXPECT_THAT(good({"--file", marked, "--ir", "loop"}), HasSubstr("relu(in0)")) << "as Windows' editors write it";
   expect_error({"--file", bad}, "g.py:2:");
   expect_error({"--file", "/nowhere/f.py"}, "/nowhere/f.py: expected a readable file");
   expect_error({"--file", folder.path()}, "expected a file, found a folder");
