@@ -40,6 +40,14 @@ DType public_type(ir::DType dtype) {
       return DType::u8;
     case ir::DType::i16:
       return DType::i16;
+    case ir::DType::f64:
+      return DType::f64;
+    case ir::DType::u16:
+      return DType::u16;
+    case ir::DType::u32:
+      return DType::u32;
+    case ir::DType::u64:
+      return DType::u64;
     default:
       break;  // no kernel has another type
   }

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -228,6 +229,29 @@ TEST_F(Library, TakesKernelFiles) {
   source.kernel = "softmax";
   EXPECT_THAT(message_of<std::invalid_argument>([&] { deplo::compile(source, compiling); }),
               HasSubstr("kernel_file requires space"));
+}
+
+TEST_F(Library, ArraysOfKernelFilesHaveMoreTypes) {
+  write("k.cl", "__kernel void k(__global uint* y) { y[0] = B; }\n");
+  const std::map<std::string, deplo::DType> types = {{"double", deplo::DType::f64}, {"ushort", deplo::DType::u16},
+                                                     {"uint", deplo::DType::u32},   {"ulong", deplo::DType::u64},
+                                                     {"uchar", deplo::DType::u8},   {"half", deplo::DType::f16},
+                                                     {"short", deplo::DType::i16},  {"bool", deplo::DType::boolean}};
+  std::string text =
+      "ConfigurationSpace: {TuningParameters: [{Name: B, Values: [1, 2]}]}\n"
+      "KernelSpecification:\n  Language: OpenCL\n  KernelName: k\n  KernelFile: k.cl\n  LocalSize: {X: B}\n"
+      "  ProblemSize: [8]\n  Arguments:\n    - {Name: y, Type: uint, Size: 8, AccessType: WriteOnly}\n";
+  for (const auto& [type, expected] : types) text += "    - {Name: " + type + "_x, Type: " + type + ", Size: 5}\n";
+  write("k.yaml", text);
+  deplo::Source source;
+  source.space = file("k.yaml");
+  const deplo::Program program = deplo::compile(source, for_target("opencl-cpu"));
+  ASSERT_THAT(program.tensors, SizeIs(types.size() + 1));
+  for (const deplo::Tensor& tensor : program.tensors) {
+    const std::string type = tensor.name == "y" ? "uint" : tensor.name.substr(0, tensor.name.size() - 2);
+    EXPECT_EQ(tensor.dtype, types.at(type)) << tensor.name;
+    EXPECT_GE(program.slots.at(tensor.slot), static_cast<std::int64_t>(5 * deplo::bytes_of_element(tensor.dtype)));
+  }
 }
 
 TEST_F(Library, MistakesOfTheCallerAreInvalidArguments) {

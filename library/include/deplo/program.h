@@ -9,9 +9,10 @@
 
 namespace deplo {
 
-enum class DType { f32, i32, boolean, f16, bf16, i64, i8, u8, i16 };  // a boolean is 0 or 1
+/// A boolean is 0 or 1. Only a kernel file (Source::space) has the last four types.
+enum class DType { f32, i32, boolean, f16, bf16, i64, i8, u8, i16, f64, u16, u32, u64 };
 constexpr std::size_t bytes_of_element(DType dtype) {
-  constexpr std::size_t bytes[] = {4, 4, 1, 2, 2, 8, 1, 1, 2};  // in the order of DType
+  constexpr std::size_t bytes[] = {4, 4, 1, 2, 2, 8, 1, 1, 2, 8, 2, 4, 8};  // in the order of DType
   return bytes[static_cast<std::size_t>(dtype)];
 }
 
