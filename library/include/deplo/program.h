@@ -55,9 +55,11 @@ enum class Origin {
 /// One function in OpenCL C or CUDA C++. Its parameters are pointers to the tensors of a launch, in order, followed by
 /// one `const __grid_constant__ CUtensorMap` for each of `tensor_maps`.
 struct Kernel {
-  std::string name;    // a readable name; unique in the program
-  std::string entry;   // the function's name; extern "C" in CUDA
-  std::string source;  // complete: it needs no headers
+  std::string name;  // a readable name; unique in the program
+  /// The function's name; extern "C" in CUDA. A kernel file in CUDA may have an instance of a template or a name with a
+  /// namespace: "mine::add<float, 32>", whose name NVRTC gives (nvrtcAddNameExpression, nvrtcGetLoweredName).
+  std::string entry;
+  std::string source;  // complete: only the text of a kernel file may need headers
   /// The launch is one-dimensional: `grid` blocks (work-groups) of `block` threads (work-items) each. For OpenCL the
   /// global size is grid * block.
   std::int64_t grid = 1, block = 1;
