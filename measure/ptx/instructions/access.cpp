@@ -252,6 +252,10 @@ constexpr Row rows[] = {
     {"atom.{relaxed|acquire|release|acq_rel}.{cta|cluster|gpu|sys}.{global|shared|shared::cta|shared::cluster}"
      ".add|min|max|exch|cas|and|or|xor|inc|dec.{v2|v4}.b16|b32|b64|u32|u64|s32|s64|f32|f64",
      atomic},
+    // libcu++ puts the operation first.
+    {"atom.add|min|max|exch|cas|and|or|xor.relaxed|acquire|release|acq_rel.cta|cluster|gpu|sys.{global|shared}"
+     ".b32|b64|u32|u64|s32|s64|f32|f64",
+     atomic},
     {"red.{relaxed|release}.{cta|cluster|gpu|sys}.{global|shared|shared::cta|shared::cluster}"
      ".add|min|max|and|or|xor|inc|dec.{v2|v4}.b32|b64|u32|u64|s32|s64|f32|f64",
      atomic},

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "measure/ptx/instructions/comparison.h"
+#include "measure/ptx/instructions/float_functions.h"
 #include "measure/ptx/instructions/lanes.h"
 #include "measure/ptx/instructions/rounding.h"
 #include "measure/ptx/instructions/table.h"
@@ -356,41 +357,6 @@ struct Float {
       return F{}(x...);
   }
 };
-template <class F>
-struct Saturated {
-  template <class... T>
-  auto operator()(T... x) const {
-    const auto value = F{}(x...);
-    using V = std::remove_const_t<decltype(value)>;
-    return value > V{0} ? std::min(value, V{1}) : V{0};  // PTX ISA, ".sat": NaN becomes +0
-  }
-};
-using FloatAdd = decltype([](auto a, auto b) { return a + b; });
-using FloatSubtract = decltype([](auto a, auto b) { return a - b; });
-using FloatMultiply = decltype([](auto a, auto b) { return a * b; });
-using FloatDivide = decltype([](auto a, auto b) { return a / b; });
-template <bool keeps_nan>
-struct FloatLeast {
-  template <class T>
-  T operator()(T a, T b) const {
-    if (std::isnan(a) || std::isnan(b))
-      return keeps_nan || (std::isnan(a) && std::isnan(b)) ? std::numeric_limits<T>::quiet_NaN()
-             : std::isnan(a)                               ? b
-                                                           : a;
-    return a == b ? (std::signbit(a) ? a : b) : std::min(a, b);
-  }
-};
-template <bool keeps_nan>
-struct FloatMost {
-  template <class T>
-  T operator()(T a, T b) const {
-    return -FloatLeast<keeps_nan>{}(-a, -b);
-  }
-};
-using FloatAbsolute = decltype([](auto a) { return std::fabs(a); });
-using FloatNegative = decltype([](auto a) { return -a; });
-// PTX ISA, "copysign": the sign of a, the magnitude of b
-using CopySign = decltype([](auto a, auto b) { return std::copysign(b, a); });
 using Fma = decltype([](auto a, auto b, auto c) { return std::fma(a, b, c); });
 template <Rounding rounding>
 struct RoundedFma {

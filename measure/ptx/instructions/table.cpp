@@ -57,8 +57,8 @@ bool matches(std::string_view pattern, std::span<const std::string_view> words) 
 }
 
 const Row* find_row(std::span<const std::string_view> words) {
-  static const Rows rows = rows_by_base(
-      {arithmetic_rows(), conversion_rows(), control_rows(), memory_rows(), warp_rows(), async_rows(), matrix_rows()});
+  static const Rows rows = rows_by_base({arithmetic_rows(), half_rows(), conversion_rows(), control_rows(),
+                                         memory_rows(), warp_rows(), async_rows(), matrix_rows()});
   return find(rows, words);
 }
 

@@ -15,6 +15,7 @@ struct Row {
 };
 
 std::span<const Row> arithmetic_rows();
+std::span<const Row> half_rows();
 std::span<const Row> conversion_rows();
 std::span<const Row> control_rows();
 std::span<const Row> memory_rows();

@@ -309,7 +309,7 @@ void Parser::statement(Function& f) {
 }
 
 bool Parser::declaration(Function& f) {
-  if (accept(".reg")) {
+  if (peek().is(".reg") || peek().text.starts_with(".reg.")) {
     registers(f);
   } else if (const auto space = space_of(peek().text); space && peek().kind == Token::Kind::word) {
     take();
@@ -321,11 +321,12 @@ bool Parser::declaration(Function& f) {
   return true;
 }
 
-// ".reg .b32 %r<5>;" declares %r0 to %r4.
+// ".reg .b32 %r<5>;" declares %r0 to %r4. cuda_fp16.hpp leaves out the space: ".reg.b32 f;".
 void Parser::registers(Function& f) {
-  const int bits = bits_of(peek().text);
-  if (bits == 0 || peek().kind != Token::Kind::word) fail("expected a type of registers");
-  take();
+  const std::string_view joined = take().text.substr(std::string_view(".reg").size());
+  const int bits = bits_of(joined.empty() ? peek().text : joined);
+  if (bits == 0 || (joined.empty() && peek().kind != Token::Kind::word)) fail("expected a type of registers");
+  if (joined.empty()) take();
   do {
     const std::string name = word("a register's name");
     if (!accept("<")) {

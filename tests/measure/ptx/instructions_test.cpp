@@ -115,6 +115,29 @@ const std::vector<Value>& values() {
       {"rsqrt.approx.f32 %f9, 0f40800000; mov.b32 %r9, %f9;", bits(0.5F)},
       {"sqrt.rn.f32 %f9, 0f40800000; mov.b32 %r9, %f9;", bits(2)},
       {"mul.f64 %d9, 0d3FF8000000000000, 0d4000000000000000; cvt.rn.f32.f64 %f9, %d9; mov.b32 %r9, %f9;", bits(3)},
+      // 16-bit floats; 0x3c00 and 0x3f80 are 1
+      {"mov.b16 %h1, 0x3c00; mov.b16 %h2, 0x1001; add.f16 %h9, %h1, %h2; cvt.u32.u16 %r9, %h9;", 0x3c01},
+      {"add.f16x2 %r9, 0x40003c00, 0x3c004000;", 0x42004200},
+      {"sub.bf16x2 %r9, 0x40003f80, 0x3f804000;", 0x3f80bf80},
+      {"mul.f16x2 %r9, 0x40007bff, 0xbc004000;", 0xc0007c00},
+      {"mul.sat.f16x2 %r9, 0x40007e00, 0x40003c00;", 0x3c000000},
+      {"fma.rn.f16x2 %r9, 0x3c01, 0x3c01, 0xbc02;", 0x0010},  // 2^-20
+      // 1 + 2^-11 is halfway between two numbers of f16; the third operand decides
+      {"fma.rn.f16x2 %r9, 0x0c010c01, 0x3c003c00, 0x00003c00;", 0x0c013c00},
+      {"fma.rn.f16x2 %r9, 0x10001000, 0x3c013bff, 0x3c003c00;", 0x3c013c00},
+      {"fma.rn.bf16x2 %r9, 0x3b803b80, 0x3f813f7f, 0x3f803f80;", 0x3f813f80},
+      {"fma.rn.relu.f16x2 %r9, 0xbc003c00, 0x3c003c00, 0x00007e00;", 0x7e00},
+      {"min.f16x2 %r9, 0x7e003c00, 0x40008000;", 0x40008000},
+      {"max.NaN.bf16x2 %r9, 0x7fc0bf80, 0x40003f80; and.b32 %r9, %r9, 0x7fffffff;", 0x7fc03f80},
+      {"neg.f16x2 %r9, 0x3c00bc00;", 0xbc003c00},
+      {"abs.bf16x2 %r9, 0xbf803f80;", 0x3f803f80},
+      {"ex2.approx.f16x2 %r9, 0x4200bc00;", 0x48003800},
+      {"tanh.approx.bf16x2 %r9, 0x7f80;", 0x3f80},
+      {"mov.b16 %h1, 0x3c00; mov.b16 %h2, 0x7e00; setp.ltu.f16 %p1, %h1, %h2; selp.u32 %r9, 1, 0, %p1;", 1},
+      {"mov.b16 %h1, 0xbf80; mov.b16 %h2, 0; setp.gt.bf16 %p1, %h1, %h2; selp.u32 %r9, 1, 0, %p1;", 0},
+      {"set.eq.f16x2.f16x2 %r9, 0x3c000000, 0x40008000;", 0x3c00},
+      {"set.ne.u32.bf16x2 %r9, 0x3f800000, 0x40008000;", 0xffff0000},
+      {"{.reg.b32 f, g; mov.b32 f, 7; mov.b32 g, f; mov.b32 %r9, g;}", 7},
       // conversions
       {"cvt.s64.s32 %rd9, -1; shr.u64 %rd9, %rd9, 32; cvt.u32.u64 %r9, %rd9;", minus_one},
       {"cvt.u64.u32 %rd9, -1; shr.u64 %rd9, %rd9, 32; cvt.u32.u64 %r9, %rd9;", 0},
@@ -176,7 +199,8 @@ TEST(PtxInstructions, AtomicsCombineOnceForEachLane) {
   std::vector<std::uint32_t> x = {10, 10, 10, 10, bits(0.5F), 0, 7, 0};
   launch(by_hand("  atom.global.add.u32 %r1, [%rd0], 2;\n  red.global.max.s32 [%rd0+4], %r0;\n"
                  "  atom.global.inc.u32 %r1, [%rd0+8], 12;\n  atom.global.exch.b32 %r1, [%rd0+12], 5;\n"
-                 "  atom.global.add.f32 %f1, [%rd0+16], 0f3F800000;\n  atom.global.cas.b32 %r1, [%rd0+24], 7, 9;"),
+                 "  atom.global.add.f32 %f1, [%rd0+16], 0f3F800000;\n  atom.global.cas.b32 %r1, [%rd0+24], 7, 9;\n"
+                 "  atom.add.relaxed.gpu.s32 %r1, [%rd0+28], 3;"),
          x);
   EXPECT_EQ(x[0], 10U + 64);
   EXPECT_EQ(x[1], 31U);
@@ -184,6 +208,7 @@ TEST(PtxInstructions, AtomicsCombineOnceForEachLane) {
   EXPECT_EQ(x[3], 5U);
   EXPECT_EQ(x[4], bits(32.5F));
   EXPECT_EQ(x[6], 9U);
+  EXPECT_EQ(x[7], 32U * 3) << "libcu++ names the operation before the order";
 }
 
 TEST(PtxInstructions, LoadsExtendAndVectorsAreInOrder) {
