@@ -48,6 +48,13 @@ std::uint64_t Block::arrive(std::uint32_t number, std::int64_t threads, std::int
   return before;
 }
 
+void Block::vote(std::uint32_t number, const NamedBarrier::Votes& votes) {
+  NamedBarrier& barrier = barriers_[number];
+  NamedBarrier::Votes& sum = barrier.votes[barrier.turns];
+  sum.yes += votes.yes;
+  sum.no += votes.no;
+}
+
 std::int64_t Block::awaited(std::int64_t expected) const { return expected == 0 ? live_warps_ * warp_lanes : expected; }
 
 void Block::turn_if_complete(NamedBarrier& barrier) const {

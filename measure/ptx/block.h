@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,10 +19,15 @@ class Warp;
 
 /// A barrier of a block (PTX ISA, "bar"). It turns (completes, and starts again) when enough threads have arrived.
 struct NamedBarrier {
+  /// How many threads have brought a true and a false predicate (PTX ISA, "bar.red").
+  struct Votes {
+    std::int64_t yes = 0, no = 0;
+  };
   std::int64_t expected = 0;  // threads; 0: all threads of the warps that have not ended
   std::int64_t arrived = 0;
   std::uint64_t turns = 0;
-  Knowledge arriving, complete;  // from the arrivals of the current turn, and of the last turn
+  Knowledge arriving, complete;          // from the arrivals of the current turn, and of the last turn
+  std::map<std::uint64_t, Votes> votes;  // by turn; a turn without votes has none
 };
 
 /// Numbers the actors (order.h) of a cluster.
@@ -71,6 +77,8 @@ class Block {
   /// many arrive.
   std::uint64_t arrive(std::uint32_t barrier, std::int64_t threads, std::int64_t expected, const Knowledge&);
   const NamedBarrier& barrier(std::uint32_t number) const { return barriers_[number]; }
+  /// Adds votes to the current turn of a barrier. Must be called before the voting threads arrive.
+  void vote(std::uint32_t barrier, const NamedBarrier::Votes&);
 
   BlockMbarriers& mbarriers() { return mbarriers_; }
   Shadow& shadow() { return shadow_; }

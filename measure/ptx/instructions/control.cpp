@@ -6,6 +6,7 @@
 #include <cstring>
 #include <iterator>
 #include <string_view>
+#include <utility>
 
 #include "core/text/text.h"
 #include "measure/ptx/instructions/table.h"
@@ -43,7 +44,27 @@ void trap(Binder& b) { b.to().run = run_trap; }
 Flow run_nothing(Warp&, const Instruction&, Lanes) { return Flow::next; }
 void nothing(Binder& b) { b.to().run = run_nothing; }
 
-// ---- bar
+// ---- bar. A barrier with a vote is bar.red.
+enum class Vote : std::uint8_t { none, count, all, any };
+
+Lanes votes_of(Warp& w, const Instruction& i) {
+  constexpr std::int64_t negated = 2;
+  return (i.number & negated) != 0 ? ~w.predicate(i.c) : w.predicate(i.c);
+}
+
+template <Vote vote>
+void store_votes(Warp& w, const Instruction& i, Lanes active, const NamedBarrier::Votes& votes) {
+  if constexpr (vote == Vote::count) {
+    PerLane<std::uint32_t> r;
+    r.fill(static_cast<std::uint32_t>(votes.yes));
+    w.store(i.d, r, active);
+  } else {
+    const bool result = vote == Vote::all ? votes.no == 0 : votes.yes != 0;
+    w.store_predicate(i.d, result ? all_lanes : 0, active);
+  }
+}
+
+template <Vote vote>
 Flow run_barrier(Warp& w, const Instruction& i, Lanes active) {
   Block& block = w.block();
   const bool waits = i.size != 0;
@@ -51,10 +72,14 @@ Flow run_barrier(Warp& w, const Instruction& i, Lanes active) {
     const std::uint32_t number = w.uniform<std::uint32_t>(i.a, active, "the barrier");
     constexpr std::uint32_t barriers = 16;
     if (number >= barriers) throw Finding(fmt::format("expected a barrier from 0 to 15, found {}", number));
-    const bool all = i.number == 0;
+    const bool all = (i.number & 1) == 0;
     const std::int64_t expected = all ? 0 : w.uniform<std::uint32_t>(i.b, active, "the number of threads");
     if (expected % warp_lanes != 0 || (expected == 0 && !all))
       throw Finding(fmt::format("expected a multiple of {} threads at a barrier, found {}", warp_lanes, expected));
+    if constexpr (vote != Vote::none) {
+      const Lanes yes = votes_of(w, i);
+      block.vote(number, {std::popcount(active & yes), std::popcount(active & ~yes)});
+    }
     const std::uint64_t turns = block.arrive(number, warp_lanes, expected, w.order.knowledge());
     w.order.begin_epoch();
     if (!waits) return Flow::next;
@@ -63,6 +88,7 @@ Flow run_barrier(Warp& w, const Instruction& i, Lanes active) {
   const NamedBarrier& barrier = block.barrier(w.arrival->barrier);
   if (barrier.turns == w.arrival->turns) return Flow::wait;
   w.order.acquire(barrier.complete);
+  if constexpr (vote != Vote::none) store_votes<vote>(w, i, active, barrier.votes.at(w.arrival->turns));
   w.arrival.reset();
   return Flow::next;
 }
@@ -74,7 +100,22 @@ void barrier(Binder& b) {
   b.to().size = b.has("sync") ? 1 : 0;
   b.to().together = Together::warp;
   b.to().waits = true;
-  b.to().run = run_barrier;
+  b.to().run = run_barrier<Vote::none>;
+}
+// bar.red.popc.u32 d, a{, b}, {!}c. i.number: as in barrier(), + 2 if the predicate is negated.
+void voting_barrier(Binder& b) {
+  b.expect_operands(3, 4);
+  const bool counts = b.has("popc"), has_threads = b.operands() == 4;
+  b.to().d = b.write(0, counts ? 32 : 1);
+  b.to().a = b.read(1, 32);
+  if (has_threads) b.to().b = b.read(2, 32), b.to().number = 1;
+  Operand truth = b.operand(b.operands() - 1);
+  if (std::exchange(truth.negated, false)) b.to().number += 2;
+  b.to().c = b.read(truth, 1);
+  b.to().size = 1;
+  b.to().together = Together::warp;
+  b.to().waits = true;
+  b.to().run = counts ? run_barrier<Vote::count> : b.has("and") ? run_barrier<Vote::all> : run_barrier<Vote::any>;
 }
 
 Flow run_warp_barrier(Warp& w, const Instruction&, Lanes active) {
@@ -299,6 +340,10 @@ constexpr Row rows[] = {
     {"bar.{cta}.arrive", barrier},
     {"barrier.{cta}.sync.{aligned}", barrier},
     {"barrier.{cta}.arrive.{aligned}", barrier},
+    {"bar.{cta}.red.popc.u32", voting_barrier},
+    {"bar.{cta}.red.and|or.pred", voting_barrier},
+    {"barrier.{cta}.red.popc.{aligned}.u32", voting_barrier},
+    {"barrier.{cta}.red.and|or.{aligned}.pred", voting_barrier},
     {"bar.warp.sync", warp_barrier},
     {"barrier.cluster.arrive.{release|relaxed}.{aligned}", cluster_barrier},
     {"barrier.cluster.wait.{acquire}.{aligned}", cluster_barrier},

@@ -271,6 +271,44 @@ TEST(PtxInstructions, WarpsMayWriteTheSameBytes) {
   EXPECT_EQ(found(fill + barrier + other), nothing);
 }
 
+// __syncthreads_count, _and and _or; half of the threads take part in another barrier twice.
+TEST(PtxInstructions, BarriersCountVotes) {
+  for (const std::uint64_t seed : drawn_seeds(5)) {
+    std::vector<std::uint32_t> x(4 * 128);
+    launch(by_hand(R"(  setp.ge.u32 %p1, %r0, 64;
+  setp.lt.u32 %p2, %r0, 100;
+  setp.lt.u32 %p3, %r0, 128;
+  bar.red.popc.u32 %r1, 0, %p2;
+  bar.red.and.pred %p4, 0, %p2;
+  bar.red.and.pred %p5, 0, %p3;
+  bar.red.or.pred %p6, 0, !%p3;
+  selp.u32 %r2, 1, 0, %p4;
+  selp.u32 %r3, 2, 0, %p5;
+  selp.u32 %r4, 4, 0, %p6;
+  add.u32 %r2, %r2, %r3;
+  add.u32 %r2, %r2, %r4;
+  mov.u32 %r5, 0;
+  mov.u32 %r6, 0;
+  @%p1 bra.uni there;
+  bra.uni end;
+there:
+  bar.red.popc.u32 %r5, 1, 64, !%p2;
+  bar.red.popc.u32 %r6, 1, 64, %p2;
+end:
+  mul.wide.u32 %rd1, %r0, 16;
+  add.s64 %rd1, %rd0, %rd1;
+  st.global.v4.u32 [%rd1], {%r1, %r2, %r5, %r6};)"),
+           x, {.threads = 128, .seed = seed});
+    for (std::size_t t = 0; t < 128; ++t) {
+      const bool voted = t >= 64;
+      EXPECT_EQ(x[4 * t], 100U);
+      EXPECT_EQ(x[4 * t + 1], 2U);
+      EXPECT_EQ(x[4 * t + 2], voted ? 28U : 0);
+      EXPECT_EQ(x[4 * t + 3], voted ? 36U : 0);
+    }
+  }
+}
+
 // Lanes diverge and reconverge. Each lane takes a different number of trips.
 TEST(PtxInstructions, LanesPartAndMeet) {
   for (const std::uint64_t seed : drawn_seeds(20)) {
