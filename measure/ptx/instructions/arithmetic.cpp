@@ -73,6 +73,17 @@ using ShiftRight = decltype([]<class T>(T a, std::uint32_t b) {
 });
 using Population = decltype([](auto a) { return static_cast<std::uint32_t>(std::popcount(a)); });
 using LeadingZeros = decltype([](auto a) { return static_cast<std::uint32_t>(std::countl_zero(a)); });
+// PTX ISA, "bfind": the place of the highest bit that differs from the sign; all ones if there is none. `shift`: how
+// far to shift it to the highest place.
+template <bool shift>
+struct FindBit {
+  template <class T>
+  std::uint32_t operator()(T a) const {
+    const int above = std::countl_zero(static_cast<Unsigned<T>>(std::is_signed_v<T> && a < 0 ? ~a : a));
+    if (above == bits_in<T>) return ~0U;
+    return static_cast<std::uint32_t>(shift ? above : bits_in<T> - 1 - above);
+  }
+};
 using Reversed = decltype([]<class T>(T a) {
   T r = 0;
   for (int i = 0; i < bits_in<T>; ++i) r = static_cast<T>(r << 1 | (a >> i & 1));
@@ -92,6 +103,13 @@ void integer_count(Binder& b) {
     bind_unary<std::uint32_t, std::uint64_t, F>(b);
   else
     bind_unary<std::uint32_t, std::uint32_t, F>(b);
+}
+void find_bit(Binder& b) {
+  with_wide_integer(b.type(), [&](auto t) {
+    using T = typename decltype(t)::type;
+    b.has("shiftamt") ? bind_unary<std::uint32_t, T, FindBit<true>>(b)
+                      : bind_unary<std::uint32_t, T, FindBit<false>>(b);
+  });
 }
 template <class F>
 void integer_binary(Binder& b) {
@@ -501,6 +519,7 @@ constexpr Row rows[] = {
     {"shf.r.wrap|clamp.b32", funnel<false>},
     {"popc.b32|b64", integer_count<Population>},
     {"clz.b32|b64", integer_count<LeadingZeros>},
+    {"bfind.{shiftamt}.s32|u32|s64|u64", find_bit},
     {"brev.b32|b64", integer_unary<Reversed>},
     {"bfi.b32|b64", field_insert},
     {"bfe.s32|u32|s64|u64", field_extract},
