@@ -381,6 +381,28 @@ struct RoundedFma {
   float operator()(float a, float b, float c) const { return fma_rounded(a, b, c, rounding); }
   double operator()(double a, double b, double c) const { return std::fma(a, b, c); }
 };
+// Sums and products are an fma with 1 or -0, which is exact. Only f32 has these rounding modes here.
+template <Rounding rounding>
+struct RoundedAdd {
+  template <class T>
+  T operator()(T a, T b) const {
+    return RoundedFma<rounding>{}(a, T{1}, b);
+  }
+};
+template <Rounding rounding>
+struct RoundedSubtract {
+  template <class T>
+  T operator()(T a, T b) const {
+    return RoundedFma<rounding>{}(a, T{1}, -b);
+  }
+};
+template <Rounding rounding>
+struct RoundedMultiply {
+  template <class T>
+  T operator()(T a, T b) const {
+    return RoundedFma<rounding>{}(a, b, -T{0});
+  }
+};
 // Approximate instructions. Their results are rounded once, if necessary from double, so their errors are within the
 // bounds of the manual.
 using Reciprocal = decltype([]<class T>(T a) { return T{1} / a; });
@@ -420,6 +442,12 @@ void approximate(Binder& b) {
 template <template <bool> class F>
 void extremum(Binder& b) {
   b.has("NaN") ? bind_float<F<true>, 2>(b) : bind_float<F<false>, 2>(b);
+}
+template <template <Rounding> class F>
+void rounded(Binder& b) {
+  if (b.has("rm")) return bind_float<F<Rounding::down>, 2>(b);
+  if (b.has("rp")) return bind_float<F<Rounding::up>, 2>(b);
+  bind_float<F<Rounding::zero>, 2>(b);
 }
 void fma(Binder& b) {
   if (b.has("rm")) return bind_float<RoundedFma<Rounding::down>, 3>(b);
@@ -530,6 +558,9 @@ constexpr Row rows[] = {
     {"add.{rn}.{ftz}.{sat}.f32|f64", bind_float<FloatAdd, 2>},
     {"sub.{rn}.{ftz}.{sat}.f32|f64", bind_float<FloatSubtract, 2>},
     {"mul.{rn}.{ftz}.{sat}.f32|f64", bind_float<FloatMultiply, 2>},
+    {"add.rm|rp|rz.{ftz}.{sat}.f32", rounded<RoundedAdd>},
+    {"sub.rm|rp|rz.{ftz}.{sat}.f32", rounded<RoundedSubtract>},
+    {"mul.rm|rp|rz.{ftz}.{sat}.f32", rounded<RoundedMultiply>},
     {"fma.rn|rm|rp|rz.{ftz}.{sat}.f32", fma},
     {"fma.rn.f64", fma},
     {"div.rn|full|approx.{ftz}.f32", bind_float<FloatDivide, 2>},

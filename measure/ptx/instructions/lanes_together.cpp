@@ -83,6 +83,26 @@ void vote(Binder& b) {
                               : run_vote<Vote::ballot>;
 }
 
+// PTX ISA, "match.sync": the lanes that have the same value.
+template <class T>
+Flow run_match(Warp& w, const Instruction& i, Lanes active) {
+  const PerLane<T>& a = w.lanes<T>(i.a);
+  PerLane<std::uint32_t> r{};
+  for (std::size_t l = 0; l < warp_lanes; ++l)
+    for (std::size_t other = 0; other < warp_lanes; ++other)
+      if ((active >> other & 1) != 0 && a[other] == a[l]) r[l] |= Lanes{1} << other;
+  w.store(i.d, r, active);
+  return Flow::next;
+}
+void match(Binder& b) {
+  b.expect_operands(3, 3);
+  const int bits = type_bits(b.type());
+  b.to().d = b.write(0, 32);
+  b.to().a = b.read(1, bits), b.to().e = b.read(2, 32);
+  b.to().together = Together::members;
+  b.to().run = bits == 32 ? run_match<std::uint32_t> : run_match<std::uint64_t>;
+}
+
 Flow run_active_mask(Warp& w, const Instruction& i, Lanes active) {
   PerLane<std::uint32_t> r;
   r.fill(active);
@@ -149,13 +169,9 @@ void reduce(Binder& b) {
 }
 
 constexpr Row rows[] = {
-    {"shfl.sync.up|down|bfly|idx.b32", shuffle},
-    {"vote.sync.all|any|uni.pred", vote},
-    {"vote.sync.ballot.b32", vote},
-    {"activemask.b32", active_mask},
-    {"elect.sync", elect},
-    {"redux.sync.add|min|max.u32|s32", reduce},
-    {"redux.sync.and|or|xor.b32", reduce},
+    {"shfl.sync.up|down|bfly|idx.b32", shuffle}, {"vote.sync.all|any|uni.pred", vote},  {"vote.sync.ballot.b32", vote},
+    {"match.any.sync.b32|b64", match},           {"activemask.b32", active_mask},       {"elect.sync", elect},
+    {"redux.sync.add|min|max.u32|s32", reduce},  {"redux.sync.and|or|xor.b32", reduce},
 };
 
 }  // namespace
