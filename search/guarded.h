@@ -17,6 +17,9 @@ class Guarded final : public Searcher {
 
   std::vector<Candidate> ask(std::size_t n) override;
   bool has_ended() const override { return searcher_ == nullptr || searcher_->has_ended(); }
+  void set_end(std::chrono::steady_clock::time_point end) override {
+    if (searcher_ != nullptr) searcher_->set_end(end);
+  }
   void tell(const Candidate&, const Outcome&) override;
   bool learns() const override { return searcher_ != nullptr && searcher_->learns(); }
   bool warm_start(std::span<const SourceTask>) override;

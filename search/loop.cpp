@@ -31,6 +31,9 @@ class Loop {
 
  private:
   Stop search(const std::vector<Candidate>& first) {
+    if (budget_.seconds < max_seconds)
+      searcher_.set_end(started_ +
+                        std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(budget_.seconds)));
     if (const auto stop = try_all(first)) return *stop;
     for (;;) {
       // Checked before the ask, too, because a model-based searcher may think for a long time.
@@ -112,6 +115,7 @@ class Loop {
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - started_).count(); }
 
   using Clock = std::chrono::steady_clock;
+  static constexpr double max_seconds = 1e9;  // a longer budget has no end: not every number is a time of the clock
   Searcher& searcher_;
   const Budget& budget_;
   const Callbacks& callbacks_;

@@ -1,5 +1,6 @@
 // A searcher decides what to try next and is told the outcome. It does not measure and does not know about kernels.
 #pragma once
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -52,6 +53,8 @@ class Searcher {
   virtual std::vector<Candidate> ask(std::size_t n) = 0;
   /// True after an empty ask() if the searcher asks for nothing more although candidates may be left.
   virtual bool has_ended() const { return false; }
+  /// The search's time ends at `end`. A searcher that waits for something in ask() does not wait longer than that.
+  virtual void set_end([[maybe_unused]] std::chrono::steady_clock::time_point end) {}
   /// Tells the outcome of an asked candidate, failures included. The order may differ from the asks. Candidates that
   /// were not asked may be told, too (known from a store, or the heuristic's); they then count as asked.
   /// Candidate::effort is the evaluation's effort.

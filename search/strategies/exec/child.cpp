@@ -147,8 +147,7 @@ void Child::send_last(std::string_view line) noexcept {
   outgoing_ += '\n';
 }
 
-std::string Child::line(double seconds) {
-  const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
+std::optional<std::string> Child::line(Clock::time_point deadline) {
   for (;;) {
     const std::size_t end = incoming_.find('\n', searched_);
     if (end != std::string::npos) {
@@ -162,7 +161,7 @@ std::string Child::line(double seconds) {
     if (ended_) fail_ended();
     if (interrupted() != 0) throw Interrupted();
     const double left = std::chrono::duration<double>(deadline - Clock::now()).count();
-    if (left <= 0) fail(fmt::format("did not answer within {:g} s", seconds));
+    if (left <= 0) return std::nullopt;
     wait(static_cast<int>(std::min(left * 1e3 + 1, double{poll_milliseconds})));
   }
 }

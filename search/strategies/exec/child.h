@@ -2,6 +2,8 @@
 #pragma once
 #include <sys/types.h>
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,9 +27,10 @@ class Child {
   void send(std::string_view line);
   /// Queues the last line before the process has to end.
   void send_last(std::string_view line) noexcept;
-  /// The process's next line, without its newline. Throws StrategyFailed after `seconds`, if the process ended, if its
-  /// line is longer than 16 MiB, or if it does not read what it was sent. Throws Interrupted (core/interrupt.h).
-  std::string line(double seconds);
+  /// The process's next line, without its newline; nullopt: none was complete at `deadline`. Throws StrategyFailed if
+  /// the process ended, if its line is longer than 16 MiB, or if it does not read what it was sent. Throws Interrupted
+  /// (core/interrupt.h).
+  std::optional<std::string> line(std::chrono::steady_clock::time_point deadline);
   /// Throws StrategyFailed if the process has written anything that line() did not return.
   void expect_silence();
   /// Throws StrategyFailed with the command, `what` it did, and its last line on standard error.
@@ -52,7 +55,7 @@ class Child {
   std::string error_tail_;
 };
 
-/// Thrown if a signal arrives while waiting (core/interrupt.h).
+/// Thrown if a signal arrives (core/interrupt.h), or the search's time ends, while waiting.
 struct Interrupted {};
 
 }  // namespace deplo::search::exec

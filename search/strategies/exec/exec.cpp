@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -101,12 +102,14 @@ class Exec final : public Searcher {
         if (!fresh.empty()) return fresh;
       }
     } catch (const Interrupted&) {
-      finished_ = true;  // the search loop notices the signal
+      finished_ = true;  // the search loop notices the signal, or that its time has ended
     }
     return {};
   }
 
   bool has_ended() const override { return finished_ && !is_exhausted(); }
+
+  void set_end(std::chrono::steady_clock::time_point end) override { end_ = end; }
 
   void tell(const Candidate& candidate, const Outcome& outcome) override {
     const std::size_t before = known_.size();
@@ -340,15 +343,19 @@ class Exec final : public Searcher {
 
   void send(const Message& message) { child_.send(message.dump(-1, ' ', false, Message::error_handler_t::replace)); }
 
-  /// Receives the program's next message. The deadline counts from `start`.
+  /// Receives the program's next message. The deadline counts from `start`. Throws Interrupted if the search's time
+  /// ends before the deadline.
   Message receive(Clock::time_point start) {
-    const std::chrono::duration<double> spent = Clock::now() - start;
-    if (spent.count() >= deadline_) child_.fail(fmt::format("did not answer within {:g} s", deadline_));
-    const std::string line = child_.line(deadline_ - spent.count());
-    Message message = Message::parse(line, nullptr, false);
+    const auto late = start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(deadline_));
+    const auto give_up = std::min(late, end_);
+    std::optional<std::string> line;
+    if (Clock::now() < give_up) line = child_.line(give_up);  // an endless series of queries has no late line
+    if (!line && end_ < late) throw Interrupted();
+    if (!line) child_.fail(fmt::format("did not answer within {:g} s", deadline_));
+    Message message = Message::parse(*line, nullptr, false);
     if (!message.is_object())
-      child_.fail(fmt::format("wrote '{}' instead of a JSON object on one line{}", cut(printable(line), shown_columns),
-                              number_that_is_not_json(line)));
+      child_.fail(fmt::format("wrote '{}' instead of a JSON object on one line{}", cut(printable(*line), shown_columns),
+                              number_that_is_not_json(*line)));
     return message;
   }
 
@@ -379,6 +386,7 @@ class Exec final : public Searcher {
   strategies::Tree tree_;  // the candidates that were asked or told
   Rng rng_;
   const double deadline_;
+  Clock::time_point end_ = Clock::time_point::max();  // of the search
   const std::vector<KnobInfo> knobs_;
   std::map<std::string, bool, std::less<>> integers_;  // by knob: whether its values are integers
   std::vector<Known> known_;                           // by id

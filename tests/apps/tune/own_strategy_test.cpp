@@ -104,6 +104,7 @@ TEST_F(OwnStrategy, SaysWhyEachSearchEnded) {
       {{"--search", "random", "--trials", "100", "--patience", "1"}, ": no improvement", "patience"},
       {{"--search", "random", "--trials", "100", "--goal", "100", "--config", many}, ": goal reached", "goal"},
       {{"--search", "random", "--time", "0"}, ": time is up", "seconds"},
+      {{"--search", program(one + "time.sleep(100)\n", "sleeps.py"), "--time", "3"}, ": time is up", "seconds"},
   };
   for (std::size_t i = 0; i < ends.size(); ++i) {
     std::vector<std::string> words = {"deplo-tune", "--store", folder_.file(std::to_string(i) + ".db"), "--in-process",

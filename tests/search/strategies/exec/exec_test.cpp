@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "core/rng.h"
 #include "search/guarded.h"
 #include "search/loop.h"
@@ -189,11 +191,26 @@ TEST_F(Exec, FailuresKeepWhatWasMeasured) {
 
 TEST_F(Exec, ProgramsThatHangAreEnded) {
   // Six seconds, because Python must start within this time on a busy machine.
-  for (const char* text : {"time.sleep(100)\n", "while True: space.draw(1)\n"}) {
+  for (const char* text : {"time.sleep(100)\n", "while True: space.draw(1)\n", "space.draw(1)\ntime.sleep(100)\n"}) {
     const Run failed =
         run(program(std::string("space.evaluate(space.random())\n") + text), 20, {.parameters = {{"deadline", "6"}}});
     EXPECT_THAT(failed.fault, HasSubstr("did not answer within 6 s")) << text;
     EXPECT_EQ(failed.trails.size(), 2u) << text;
+  }
+}
+
+// A program that thinks for longer than the search may take does not extend it.
+TEST_F(Exec, TheEndOfTheSearchEndsTheWaitForAnAnswer) {
+  for (const char* text : {"time.sleep(100)\n", "while True: space.draw(1)\n"}) {
+    Guarded searcher([&] { return make_searcher(program(text), space_, {.parameters = {{"deadline", "90"}}}); });
+    const Callbacks callbacks{
+        .measure = [](const Candidate&) { return Measured{toy::took(1)}; }, .observe = {}, .cancelled = {}};
+    const auto start = std::chrono::steady_clock::now();
+    const LoopResult result = search::run(space_, searcher, {.seconds = 0.5}, callbacks);
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    EXPECT_EQ(result.stop, Stop::seconds) << text;
+    EXPECT_EQ(searcher.fault(), "") << text;
+    EXPECT_LT(taken.count(), 45) << text;
   }
 }
 
