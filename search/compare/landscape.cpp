@@ -5,11 +5,24 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/error.h"
 #include "search/quantile.h"
 
 namespace deplo::search::compare {
+namespace {
+
+/// The median of all costs. In a table of times, failures have no recorded cost. If they are the majority, their zeros
+/// would give a budget of no time, so the median is that of the recorded costs.
+double median_cost_of(std::vector<double> costs) {
+  const double median = quantile(costs, 0.5);
+  if (median > 0) return median;
+  std::erase(costs, 0);
+  return costs.empty() ? 0 : quantile(std::move(costs), 0.5);
+}
+
+}  // namespace
 
 Landscape::Landscape(const TableSpace& space) {
   const Records& records = space.records();
@@ -26,11 +39,11 @@ Landscape::Landscape(const TableSpace& space) {
   const double invalid = static_cast<double>(space.size()) - valid;
   std::ranges::sort(values_, std::greater());
   median_ = quantile(values_, 0.5);
-  median_cost_ = quantile(costs, 0.5);
+  median_cost_ = median_cost_of(std::move(costs));
   invalid_share_ = invalid / static_cast<double>(space.size());
   tau_ = valid_cost / valid + (invalid > 0 ? invalid_share_ * invalid_cost / invalid : 0);
-  if (!(median_cost_ > 0) || !(tau_ > 0))
-    throw Error(fmt::format("{}: expected costs of evaluations above 0, found {} s", records.name, median_cost_));
+  if (!(tau_ > 0))
+    throw Error(fmt::format("{}: expected costs of evaluations above 0, found {} s", records.name, tau_));
   ranks_.assign(records.records.size(), -1);
   for (const std::uint32_t row : space.rows()) {
     const Record& record = records.records[row];

@@ -37,7 +37,7 @@ class Landscape {
   std::int64_t evaluations(double p) const;
   /// T(p) = M*(p) x median cost.
   double seconds(double p) const { return static_cast<double>(evaluations(p)) * median_cost_; }
-  /// The median over all configurations, including invalid ones.
+  /// The median over all configurations, including invalid ones; over those with a recorded cost if it would be 0.
   double median_cost() const { return median_cost_; }
 
   /// The expected best value of random search after M evaluations:

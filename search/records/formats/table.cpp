@@ -106,7 +106,7 @@ NotRecorded no_times(const std::string& place, const std::vector<std::string>& h
                         "--unit s|ms|us|ns of `deplo db import`, or name another result with --objective",
                         time, time)};
   return {place, fmt::format("expected a column of times, such as 'time (ms)', found none{}; name the column with "
-                             "--time or --objective",
+                             "--time of `deplo db import`, or with --objective",
                              resembles)};
 }
 

@@ -128,6 +128,22 @@ TEST(Landscape, OfAnObjectiveThatIsMaximised) {
   EXPECT_DOUBLE_EQ(difficulty(space, landscape, 0).within10, 0.5);
 }
 
+// In a table of times, failures have no cost. If most configurations failed, the budget follows from the others.
+TEST(Landscape, MostConfigurationsFailedWithoutACost) {
+  RecordsBuilder builder("test");
+  builder.add_knob("a");
+  for (int a = 0; a < 10; ++a) {
+    const bool ok = a < 4;
+    builder.add(std::vector<Value>{a}, {.outcome = {ok ? Status::ok : Status::build_error, ok ? 10.0 * (a + 1) : 0, ""},
+                                        .run_seconds = ok ? a + 1.0 : 0});
+  }
+  const auto records = std::make_shared<const Records>(builder.finish());
+  const Landscape landscape{TableSpace(records)};
+  EXPECT_DOUBLE_EQ(landscape.median_cost(), 2.5);
+  EXPECT_DOUBLE_EQ(landscape.invalid_share(), 0.6);
+  EXPECT_EQ(landscape.random_at(2 * 2.5), landscape.random_value(2));  // a failure costs no time
+}
+
 TEST(Difficulty, OfAGrid) {
   const auto records = tables::grid({10, 10, 3}, [](const Options& o) {
     return std::exp2(static_cast<double>(o[0])) * std::exp(0.01 * static_cast<double>(o[1]));
