@@ -113,7 +113,10 @@ Records RecordsBuilder::finish() {
   if (records_.records.empty()) throw Error(place_ + ": expected a recorded space, found no configurations");
   if (records_.knobs.empty()) throw Error(place_ + ": expected a recorded space, found no parameters");
   drop_repeated();
-  if (!records_.objective.duration) tell_searchers();
+  if (records_.objective.duration)
+    charge_times();
+  else
+    tell_searchers();
   return std::move(records_);
 }
 
@@ -146,6 +149,12 @@ void RecordsBuilder::drop_repeated() {
   }
   records_.records = std::move(kept);
   records_.options = std::move(options);
+}
+
+void RecordsBuilder::charge_times() {
+  for (Record& record : records_.records)
+    if (record.outcome.ok() && record.cost() == 0)
+      record.run_seconds = record.outcome.seconds = record.outcome.microseconds * 1e-6;
 }
 
 void RecordsBuilder::tell_searchers() {

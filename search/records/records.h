@@ -117,7 +117,8 @@ class RecordsBuilder {
   /// Keeps the last record of each configuration. If the objective is not a duration, sets `microseconds` to the number
   /// that searchers are told: the value itself, or its reciprocal if higher is better. But if any value is not above 0,
   /// the best becomes 1, the worst 2, and the others are linear in between. If no record of such a space has a cost,
-  /// each costs a second. Throws Error if there is no knob or no record.
+  /// each costs a second. If the objective is a duration, a valid record without a cost costs its duration: it ran at
+  /// least once. Throws Error if there is no knob or no record.
   Records finish();
 
  private:
@@ -126,6 +127,7 @@ class RecordsBuilder {
   std::uint16_t add_option(std::size_t knob, Value value, std::string json);
   void add_record(Record record, std::span<const double> launches);
   void drop_repeated();
+  void charge_times();
   void tell_searchers();
   std::string place_;
   Records records_;

@@ -273,7 +273,6 @@ class JsonReader {
         (benchmark + cost(entry, "verification_time") + cost(entry, "strategy_time") + cost(entry, "framework_time")) *
         seconds_per_ms;
     if (record.cost() == 0 && sum_ms > 0) record.run_seconds = sum_ms * seconds_per_ms;
-    if (record.cost() == 0 && builder_.objective().duration) record.run_seconds = record.outcome.microseconds * 1e-6;
     if (benchmark > 0 && sum_ms > 0) ratios_.push_back(benchmark / sum_ms);
     builder_.add_json(values_, std::move(record), launches_);
   }

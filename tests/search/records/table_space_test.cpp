@@ -76,6 +76,20 @@ TEST(TableSpace, OfRepeatedConfigurationsTheLastCounts) {
   EXPECT_EQ(space.at(heuristic(space)).outcome.microseconds, 4);
 }
 
+// A store of an imported table has neither costs nor launches.
+TEST(TableSpace, TimesAreCostsWhereNoneAreRecorded) {
+  RecordsBuilder builder("test");
+  builder.add_knob("a");
+  builder.add(std::vector<Value>{0}, {.outcome = {Status::ok, 2e6, ""}});
+  builder.add(std::vector<Value>{1}, {.outcome = {Status::ok, 3e6, ""}, .build_seconds = 0.5});
+  builder.add(std::vector<Value>{2}, {.outcome = {Status::build_error, 0, "no"}});
+  const Records records = builder.finish();
+  EXPECT_DOUBLE_EQ(records.records[0].cost(), 2);
+  EXPECT_DOUBLE_EQ(records.records[0].outcome.seconds, 2);
+  EXPECT_DOUBLE_EQ(records.records[1].cost(), 0.5);
+  EXPECT_EQ(records.records[2].cost(), 0);
+}
+
 TEST(TableSpace, CandidatesOfAnotherSpaceAreABug) {
   const TableSpace one(constrained()), other(constrained());
   EXPECT_DEATH((void)one.at(heuristic(other)), "internal error");
