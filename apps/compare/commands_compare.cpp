@@ -43,23 +43,37 @@ void check_runs(const Comparison& comparison) {
           throw Error(fmt::format("{}: {}", comparison.contest.entrants[i].label, space.cells[i].fault));
 }
 
+/// Keeps the files of an earlier comparison if this one has no results.
+void write_files(const Comparison& comparison, const CompareFlags& flags) {
+  if (comparison.orders.front().spaces.empty()) return;  // interrupted
+  if (!flags.csv.empty()) write_file(flags.csv, print_comparison_csv(comparison));
+  if (!flags.output.empty()) write_file(flags.output, print_comparison_json(comparison));
+  if (!flags.html.empty()) report::write_report(report::comparison_page(comparison), {flags.html, "", "", ""});
+}
+
 int run_compare(const CompareFlags& flags, const TuningFlags& tuning) {
   catch_interrupts();
   Progress progress(stderr, flags.quiet);
   if (tuning.on) return run_tuning(flags, tuning, progress);
   for (const std::string& file : {flags.csv, flags.output, flags.html}) expect_no_store(file);
   const Comparison comparison = compare_strategies(flags, progress);
-  if (!flags.csv.empty()) write_file(flags.csv, print_comparison_csv(comparison));
-  if (!flags.output.empty()) write_file(flags.output, print_comparison_json(comparison));
-  if (!flags.html.empty()) report::write_report(report::comparison_page(comparison), {flags.html, "", "", ""});
+  const auto print = [&] {
+    progress.end();
+    print_result(flags.json ? print_comparison_json(comparison)
+                            : print_comparison(comparison, flags.verbose, terminal_width(STDOUT_FILENO)));
+  };
+  try {
+    write_files(comparison, flags);
+  } catch (const Error&) {
+    print();  // the figures of hours must not be lost because of a wrong path or a full disk
+    throw;
+  }
   if (flags.verbose)  // not part of the results, which are the same in every run
     for (const search::compare::SpaceResult& space : comparison.orders.front().spaces)
       for (std::size_t i = 0; i < space.cells.size(); ++i)
         progress.line(fmt::format("{}, {}: {:.3g} s of CPU per 1,000 evaluations", space.name,
                                   comparison.contest.entrants[i].label, space.cells[i].cpu_per_1000));
-  progress.end();
-  print_result(flags.json ? print_comparison_json(comparison)
-                          : print_comparison(comparison, flags.verbose, terminal_width(STDOUT_FILENO)));
+  print();
   if (comparison.interrupted) return 128 + interrupted();
   check_runs(comparison);
   return 0;

@@ -11,7 +11,9 @@
 #include <sstream>
 
 #include "apps/compare/strategy_compare.h"
+#include "apps/run_program.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "search/records/formats/read.h"
 
 namespace deplo::apps {
@@ -28,6 +30,18 @@ class Recorded : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
   std::string file(const char* name) const { return (folder_ / name).string(); }
+  /// Runs `deplo compare` with random and mcts on a table of 400 configurations.
+  testing::Ran compare(const std::vector<std::string>& flags, const testing::How& how = {}) const {
+    std::ofstream csv(folder_ / "s.csv");
+    csv << "x,y,time (ms)\n";
+    for (int x = 0; x < 20; ++x)
+      for (int y = 0; y < 20; ++y) csv << x << ',' << y << ',' << 5 + (x - 4) * (x - 4) + y << '\n';
+    csv.close();
+    std::vector<std::string> words = {"deplo",    "compare",     "--spaces", file("s.csv"),
+                                      "--search", "random,mcts", "--quiet"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    return testing::run_program(words, how);
+  }
 
   std::filesystem::path folder_;
 };
@@ -118,6 +132,22 @@ TEST_F(Recorded, FoldersOfEachFormatAreComparedAndTheRestIsNamed) {
               ThrowsMessage<Error>(HasSubstr("--spaces: expected recorded spaces, found none in " + folder_.string())));
   flags.spaces.clear();
   EXPECT_THAT([&] { compare_strategies(flags, quiet); }, ThrowsMessage<Error>(HasSubstr("--spaces FILES or FOLDERS")));
+}
+
+// The figures of a long comparison are not lost because of a wrong path.
+TEST_F(Recorded, AComparisonThatCannotBeWrittenIsPrinted) {
+  const testing::Ran ran = compare({"--repeats", "2", "--output", file("no folder/x.json")});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("x.json: cannot be written"));
+  EXPECT_THAT(ran.out, HasSubstr("1 space, 2 repeats"));
+}
+
+TEST_F(Recorded, AComparisonWithoutResultsKeepsAnEarlierFile) {
+  std::ofstream(file("x.json")) << "earlier";
+  const testing::Ran ran = compare({"--repeats", "100000", "--output", file("x.json")}, {.signal_after_ms = 1500});
+  EXPECT_EQ(ran.code, 130);
+  EXPECT_THAT(ran.out, HasSubstr("interrupted before the first space was finished"));
+  EXPECT_EQ(read_file(file("x.json")), "earlier");
 }
 
 TEST_F(Recorded, ATableOfSpacesIsTheSameTwice) {
