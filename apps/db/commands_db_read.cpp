@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <memory>
+#include <set>
 
 #include "apps/cli/flags.h"
 #include "apps/cli/rows_table.h"
@@ -141,9 +142,21 @@ int run_check(const ReadFlags& flags) {
   return faults.rows.empty() ? 0 : static_cast<int>(Exit::user);
 }
 
+/// Throws Error if two columns have one name: a JSON object would keep only one of their values.
+void expect_distinct(const std::vector<std::string>& columns) {
+  std::set<std::string> seen;
+  for (const std::string& name : columns)
+    if (!seen.insert(name).second)
+      throw Error(
+          fmt::format("sql: expected columns with distinct names for --json, found '{}' twice; name them with AS",
+                      printable(name)));
+}
+
 void run_sql(const ReadFlags& flags) {
   if (flags.sql.empty()) throw Error("sql: expected a SELECT, found none; see --help");
-  print_answer(measure::sqlite::select(*open(flags), flags.sql), flags.json, "no rows");
+  const measure::sqlite::Rows rows = measure::sqlite::select(*open(flags), flags.sql);
+  if (flags.json) expect_distinct(rows.columns);
+  print_answer(rows, flags.json, "no rows");
 }
 
 struct Reader {

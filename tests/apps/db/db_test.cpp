@@ -216,6 +216,13 @@ TEST_F(Db, BadFlagsAreOneLine) {
   EXPECT_THAT(refusal({"info", store_, "--bad"}), HasSubstr("--bad"));
 }
 
+// An object of JSON would keep one of two values with the same name.
+TEST_F(Db, SqlAsJsonNeedsDistinctNames) {
+  const char* const twice = "SELECT t.id, r.id FROM trial t JOIN run r ON r.id = t.run";
+  EXPECT_THAT(refusal({"sql", twice, store_, "--json"}), HasSubstr("found 'id' twice; name them with AS"));
+  EXPECT_THAT(db({"sql", twice, store_}).out, ::testing::StartsWith("id  id\n"));
+}
+
 TEST_F(Db, SqlOnlyReads) {
   const std::string bytes = read_file(store_);
   for (const char* sql :
