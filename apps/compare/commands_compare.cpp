@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <limits>
 #include <memory>
+#include <system_error>
 #include <thread>
 
 #include "apps/cli/commands.h"
@@ -43,6 +45,15 @@ void check_runs(const Comparison& comparison) {
           throw Error(fmt::format("{}: {}", comparison.contest.entrants[i].label, space.cells[i].fault));
 }
 
+/// Throws Error if writing the file would destroy a store or one of the recorded spaces.
+void expect_no_data(const std::string& file, const std::vector<std::string>& spaces) {
+  expect_no_store(file);
+  std::error_code ignored;
+  for (const std::string& space : spaces)
+    if (!file.empty() && std::filesystem::equivalent(file, space, ignored))
+      throw Error(fmt::format("{}: expected a file that may be overwritten, found a space of --spaces", file));
+}
+
 /// Keeps the files of an earlier comparison if this one has no results.
 void write_files(const Comparison& comparison, const CompareFlags& flags) {
   if (comparison.orders.front().spaces.empty()) return;  // interrupted
@@ -55,7 +66,7 @@ int run_compare(const CompareFlags& flags, const TuningFlags& tuning) {
   catch_interrupts();
   Progress progress(stderr, flags.quiet);
   if (tuning.on) return run_tuning(flags, tuning, progress);
-  for (const std::string& file : {flags.csv, flags.output, flags.html}) expect_no_store(file);
+  for (const std::string& file : {flags.csv, flags.output, flags.html}) expect_no_data(file, flags.spaces);
   const Comparison comparison = compare_strategies(flags, progress);
   const auto print = [&] {
     progress.end();

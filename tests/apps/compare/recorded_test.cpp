@@ -142,6 +142,15 @@ TEST_F(Recorded, AComparisonThatCannotBeWrittenIsPrinted) {
   EXPECT_THAT(ran.out, HasSubstr("1 space, 2 repeats"));
 }
 
+TEST_F(Recorded, AComparisonDoesNotReplaceItsSpaces) {
+  for (const char* flag : {"--output", "--html", "--csv"}) {
+    const testing::Ran ran = compare({"--repeats", "2", flag, (folder_ / "." / "s.csv").string()});
+    EXPECT_EQ(ran.code, 1) << flag;
+    EXPECT_THAT(ran.err, HasSubstr("s.csv: expected a file that may be overwritten, found a space of --spaces"));
+    EXPECT_THAT(read_file(file("s.csv")), ::testing::StartsWith("x,y,time (ms)")) << flag;
+  }
+}
+
 TEST_F(Recorded, AComparisonWithoutResultsKeepsAnEarlierFile) {
   std::ofstream(file("x.json")) << "earlier";
   const testing::Ran ran = compare({"--repeats", "100000", "--output", file("x.json")}, {.signal_after_ms = 1500});
