@@ -80,7 +80,7 @@ class Arena {
     start_ = landscape_.seconds(first_cutoff);
     budget_ = std::max(landscape_.seconds(contest.cutoff), start_);
     short_budget_ = std::max(landscape_.seconds(contest.short_cutoff), start_);
-    limit_ = run_factor * budget_;
+    limit_ = run_factor * std::max(budget_, short_budget_);  // --cutoff 0.5 is below the default of --short-cutoff
     check(landscape_, space.records().name, contest);
     runs_.resize(contest.entrants.size(), std::vector<Steps>(contest.repeats));
     regret_runs_.resize(contest.entrants.size(), std::vector<Steps>(contest.regret ? contest.repeats : 0));

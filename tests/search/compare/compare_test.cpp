@@ -280,6 +280,17 @@ TEST(Contest, RandomIsNearZeroAndABetterStrategyAbove) {
   EXPECT_GE(rows[1].score_interval.high, rows[1].score);
 }
 
+// Runs last for both budgets, whichever is longer. The scores differ by the draws of their bags.
+TEST(Contest, TheShortBudgetMayBeTheLongerOne) {
+  const TableSpace space(bowl());
+  Contest usual = contest(2), swapped = contest(2);
+  usual.cutoff = swapped.short_cutoff = 0.95;
+  usual.short_cutoff = swapped.cutoff = 0.3;
+  const SpaceResult one = compete(space, usual, {}, {}), other = compete(space, swapped, {}, {});
+  EXPECT_EQ(one.budget, other.short_budget);
+  for (std::size_t i = 0; i < one.cells.size(); ++i) EXPECT_NEAR(one.cells[i].score, other.cells[i].short_score, 0.3);
+}
+
 TEST(Contest, RefusesWhatIsNoContest) {
   const TableSpace space(tables::grid({3}, [](const Options&) { return 1.0; }));
   EXPECT_THAT([&] { compete(space, contest(1), {}, {}); },
