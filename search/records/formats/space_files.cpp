@@ -67,6 +67,7 @@ std::vector<SpaceFile> without_repetitions(const std::vector<SpaceFile>& files) 
 
 SpaceFiles::SpaceFiles(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
+    if (path.empty()) throw Error("expected the name of a file or a folder of recorded spaces, found an empty one");
     std::error_code error;
     if (fs::is_directory(path, error))
       add_folder(path);

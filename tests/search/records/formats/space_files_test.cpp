@@ -73,6 +73,7 @@ TEST_F(SpaceFolder, LeavesOutWhatIsNoSpaceAndRefusesWhatIsDamaged) {
                           at + "empty.log: expected a recorded space, found nothing",
                           HasSubstr("settings.json: expected a recorded space in JSON: "),
                           HasSubstr("text.log: expected a recorded space, found text that is not a table; ")));
+  EXPECT_THAT([] { SpaceFiles({""}); }, ThrowsMessage<Error>(HasSubstr("found an empty one")));
   write("b.jsonl", std::string(trial) + "\n{\"config_id\": 3}\n{}\n");
   SpaceFiles damaged({folder_.string()});
   const auto read_all = [&] {
