@@ -62,6 +62,12 @@ class EntryParser {
   }
 
  private:
+  /// A value that a name stands for, and the line that defines it.
+  struct Definition {
+    ValueId id = 0;
+    std::uint32_t line = 0;
+  };
+
   /// An operation whose text is being read.
   struct Reading {
     Operation op;
@@ -77,33 +83,35 @@ class EntryParser {
     }
   };
 
-  ValueId define(TypePtr type, std::string name) {
-    const auto id = static_cast<ValueId>(entry_.values.size());
-    if (!name.empty()) {
-      undo_.emplace_back(name, names_.contains(name) ? std::optional(names_[name]) : std::nullopt);
-      names_[name] = id;
-    }
+  ValueId add_value(TypePtr type, std::string name) {
     std::replace(name.begin(), name.end(), '#', '_');
     entry_.values.push_back({std::move(type), std::move(name)});
+    return static_cast<ValueId>(entry_.values.size() - 1);
+  }
+
+  /// Defines the value `name`, which the text writes at `token`. As in MLIR, a region may not define a name of a region
+  /// around it again: the two would be easy to confuse.
+  ValueId define(TypePtr type, const Token& token, const std::string& name) {
+    const ValueId id = add_value(std::move(type), name);
+    const auto [at, is_new] = names_.try_emplace(name, Definition{id, token.line});
+    if (!is_new)
+      from_.fail_with(token,
+                      fmt::format("expected a new name, found %{}, which line {} defines", name, at->second.line));
+    defined_.push_back(name);
     return id;
   }
+  ValueId define(TypePtr type, const Token& token) { return define(std::move(type), token, std::string(token.text)); }
 
   /// Removes the names defined in a region that ends.
   void forget(std::size_t until) {
-    for (; undo_.size() > until; undo_.pop_back()) {
-      auto& [name, before] = undo_.back();
-      if (before)
-        names_[name] = *before;
-      else
-        names_.erase(name);
-    }
+    for (; defined_.size() > until; defined_.pop_back()) names_.erase(defined_.back());
   }
 
   ValueId use(const Token& token) const {
     const auto at = names_.find(std::string(token.text));
-    if (at != names_.end()) return at->second;
+    if (at != names_.end()) return at->second.id;
     std::vector<std::string> known;
-    for (const auto& [name, id] : names_) known.push_back(name);
+    for (const auto& [name, definition] : names_) known.push_back(name);
     from_.fail_with(token, fmt::format("expected a value that is defined before, found %{}{}", token.text,
                                        did_you_mean(token.text, known)));
   }
@@ -131,7 +139,7 @@ class EntryParser {
       if (!list.empty()) from_.expect(",");
       const Token name = from_.expect(Token::Kind::value, "an argument");
       from_.expect(":");
-      list.push_back(define(read_type(from_), std::string(name.text)));
+      list.push_back(define(read_type(from_), name));
       locations_.read();
     }
     return list;
@@ -140,7 +148,7 @@ class EntryParser {
   /// Reads `{ … }`. Adds the terminator `end` if the text omits it.
   void read_braces(Region& region, std::string_view end, int depth) {
     if (depth >= deepest_region) from_.fail(fmt::format("at most {} nested regions", deepest_region));
-    const std::size_t outside = undo_.size();
+    const std::size_t outside = defined_.size();
     from_.expect("{");
     while (!from_.at("}")) {
       if (from_.at(Token::Kind::end)) from_.fail("'}'");
@@ -275,7 +283,7 @@ class EntryParser {
         break;
       case TextItem::Kind::regions: {
         Region region;
-        const std::size_t outside = undo_.size();
+        const std::size_t outside = defined_.size();
         region.arguments = read_arguments();
         read_braces(region, "yield", depth);
         forget(outside);
@@ -357,7 +365,7 @@ class EntryParser {
   /// Reads `{ ^bb0(%a: tile<f32>): … }`.
   void read_block(Region& region, int depth) {
     if (depth >= deepest_region) from_.fail(fmt::format("at most {} nested regions", deepest_region));
-    const std::size_t outside = undo_.size();
+    const std::size_t outside = defined_.size();
     from_.expect("{");
     if (from_.take_if("^")) {
       from_.expect(Token::Kind::name, "the name of a block");
@@ -500,8 +508,7 @@ class EntryParser {
 
   void define_carried(Region& region, const std::vector<Token>& names, const std::vector<TypePtr>& types) {
     if (types.size() != names.size()) from_.fail(fmt::format("a type for each of {} carried values", names.size()));
-    for (std::size_t i = 0; i < names.size(); ++i)
-      region.arguments.push_back(define(types[i], std::string(names[i].text)));
+    for (std::size_t i = 0; i < names.size(); ++i) region.arguments.push_back(define(types[i], names[i]));
   }
 
   /// Reads `-> T` or `-> (T, …)` if it comes next.
@@ -529,8 +536,8 @@ class EntryParser {
     const std::vector<Token> carried = read_carried(now);
     read_results(now);
     Region region;
-    const std::size_t outside = undo_.size();
-    region.arguments.push_back(define(type, std::string(variable.text)));
+    const std::size_t outside = defined_.size();
+    region.arguments.push_back(define(type, variable));
     define_carried(region, carried, now.result_types);
     read_braces(region, "continue", depth);
     forget(outside);
@@ -546,7 +553,7 @@ class EntryParser {
     if (carried.empty()) now.result_types = types;
     read_results(now);
     Region region;
-    const std::size_t outside = undo_.size();
+    const std::size_t outside = defined_.size();
     define_carried(region, carried, carried.empty() ? std::vector<TypePtr>() : types);
     read_braces(region, "continue", depth);
     forget(outside);
@@ -660,16 +667,16 @@ class EntryParser {
     std::size_t next = 0;
     for (const auto& [name, count] : now.names)
       for (int i = 0; i < count; ++i)
-        now.op.results.push_back(
-            define(now.result_types[next++], count == 1 ? std::string(name.text) : fmt::format("{}#{}", name.text, i)));
-    for (; next < now.result_types.size(); ++next) now.op.results.push_back(define(now.result_types[next], ""));
+        now.op.results.push_back(define(now.result_types[next++], name,
+                                        count == 1 ? std::string(name.text) : fmt::format("{}#{}", name.text, i)));
+    for (; next < now.result_types.size(); ++next) now.op.results.push_back(add_value(now.result_types[next], ""));
   }
 
   Lexer& from_;
   Locations& locations_;
   Entry& entry_;
-  std::map<std::string, ValueId, std::less<>> names_;
-  std::vector<std::pair<std::string, std::optional<ValueId>>> undo_;
+  std::map<std::string, Definition, std::less<>> names_;
+  std::vector<std::string> defined_;  // the names in names_, in the order of the text
 };
 
 /// Reads a whole text: modules, their entries and globals, and the aliases around them.

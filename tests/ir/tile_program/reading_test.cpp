@@ -50,6 +50,21 @@ TEST(Reading, TextThatIsNone) {
   EXPECT_EQ(said_of("print \"a\n\""), "t:2:7: expected the end of a string on its line, found none");
 }
 
+TEST(Reading, NamesAreDefinedOnce) {
+  EXPECT_EQ(said_of("%n = addi %n, %n : tile<i32>"), "t:2:1: expected a new name, found %n, which line 1 defines");
+  EXPECT_EQ(said_of("%a, %a, %b = get_tile_block_id : tile<i32>"),
+            "t:2:5: expected a new name, found %a, which line 2 defines");
+  EXPECT_EQ(said("entry @f(%p: tile<i32>,\n%p: tile<i32>) {\n}"),
+            "t:2:1: expected a new name, found %p, which line 1 defines");
+  EXPECT_EQ(said_of("%a = addi %n, %n : tile<i32>\nfor %a in (%n to %n, step %n) : tile<i32> {\n}"),
+            "t:3:5: expected a new name, found %a, which line 2 defines");
+  EXPECT_EQ(said_of("for %i in (%n to %n, step %n) : tile<i32> {\n%n = addi %i, %i : tile<i32>\n}"),
+            "t:3:1: expected a new name, found %n, which line 1 defines");
+  // Regions beside each other may use the same names.
+  const std::string loop = "for %i in (%n to %n, step %n) : tile<i32> {\n%a = addi %i, %i : tile<i32>\n}\n";
+  EXPECT_EQ(said_of(loop + loop + "%a = addi %n, %n : tile<i32>"), "");
+}
+
 TEST(Reading, Verifies) {
   EXPECT_EQ(said_of("%c = constant <f32: 1.0> : tile<f32>\n%a = addi %n, %c : tile<i32>"),
             "t:3:1: addi: expected rhs to be tile<i32>, found tile<f32>");
