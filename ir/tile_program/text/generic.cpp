@@ -19,10 +19,7 @@ std::int64_t read_enumeration(Lexer& from, const AttributeForm& form) {
   Token word = from.take();
   if (!from.at(">")) word = from.take();
   from.expect(">");
-  const auto& words = form.words->words;
-  const auto at = std::find_if(words.begin(), words.end(), [&](std::string_view w) { return word.is(w); });
-  if (at == words.end()) from.fail_at(word, fmt::format("{} ({})", form.name, fmt::join(words, ", ")));
-  return at - words.begin();
+  return number_of_word(from, word, form);
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ void Lexer::fail_with(const Token& token, const std::string& message) const {
 }
 
 void Lexer::fail_at(const Token& token, std::string_view expected) const {
-  const std::string text = printable(cut(token.text, 40));
+  const std::string_view sign = token.kind == Token::Kind::value ? "%" : token.kind == Token::Kind::symbol ? "@" : "";
+  const std::string text = std::string(sign) + printable(cut(token.text, 40));
   const std::string found = token.kind == Token::Kind::end      ? "the end of the text"
                             : token.kind == Token::Kind::string ? fmt::format("the string \"{}\"", text)
                                                                 : fmt::format("'{}'", text);

@@ -296,10 +296,19 @@ class EntryParser {
   }
 
   void read_operand(Reading& now, std::size_t at) {
+    if (now.op.form->terminator) expect_no_definition(now);
     if (now.op.form->operands[at].arity == Arity::variadic)
       now.operands[at] = read_values();
     else
       now.operands[at] = {read_value()};
+  }
+
+  /// Fails if the text defines a value after a `return` or another end of a region. Otherwise the name would look like
+  /// an operand of the end.
+  void expect_no_definition(const Reading& now) const {
+    Lexer ahead = from_;
+    ahead.take();
+    if (ahead.at("=")) from_.fail(fmt::format("'}}' after {}, which ends its region", now.op.form->name));
   }
 
   void read_one_attribute(Reading& now, std::size_t at) {

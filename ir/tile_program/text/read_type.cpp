@@ -9,12 +9,31 @@
 #include <cstdlib>
 
 namespace deplo::ir::tile_program::text {
+namespace {
+
+std::vector<std::string_view> element_names() {
+  std::vector<std::string_view> names;
+  for (int i = 0; i < dtype_count; ++i)
+    if (const std::string_view name = tile_name(static_cast<DType>(i)); !name.empty()) names.push_back(name);
+  return names;
+}
+
+}  // namespace
 
 DType read_element(Lexer& from) {
   const Token token = from.expect(Token::Kind::name, "an element type");
   const auto element = parse_tile_dtype(token.text);
-  if (!element) from.fail_at(token, "an element type, such as f32 or i32");
+  if (!element) from.fail_at(token, fmt::format("an element type ({})", fmt::join(element_names(), ", ")));
   return *element;
+}
+
+std::int64_t number_of_word(const Lexer& from, const Token& word, const AttributeForm& form) {
+  const auto& words = form.words->words;
+  const auto at = std::find_if(words.begin(), words.end(), [&](std::string_view w) { return word.is(w); });
+  if (at != words.end()) return at - words.begin();
+  std::vector<std::string_view> allowed;
+  for (const std::int64_t number : form.allowed) allowed.push_back(words[static_cast<std::size_t>(number)]);
+  from.fail_at(word, fmt::format("{} ({})", form.name, fmt::join(allowed.empty() ? words : allowed, ", ")));
 }
 
 namespace {
@@ -162,6 +181,8 @@ std::uint64_t number_bits(const Lexer& from, const Token& token, DType e) {
 
 Token read_number(Lexer& from) {
   if (from.at("true") || from.at("false")) return from.take();
+  if (from.at("nan") || from.at("inf"))
+    from.fail("a number; the bits of a NaN or infinity, such as 0x7FC00000, are one");
   return from.expect(Token::Kind::number, "a number");
 }
 
@@ -246,7 +267,7 @@ TypePtr read_type(Lexer& from) {
 DenseText read_dense(Lexer& from) {
   DenseText dense;
   dense.at = from.peek();
-  from.expect("<");
+  if (!from.take_if("<")) from.fail("the type and values of elements, such as <f32: 1.0>");
   dense.element = read_element(from);
   from.expect(":");
   read_elements(from, dense);
@@ -335,11 +356,8 @@ Attribute read_attribute(Lexer& from, const AttributeForm& form) {
     case AttributeKind::hints:
       return read_hints(from);
     case AttributeKind::enumeration: {
-      const auto& words = form.words->words;
       const Token word = from.take();
-      const auto at = std::find_if(words.begin(), words.end(), [&](std::string_view w) { return word.is(w); });
-      if (at == words.end()) from.fail_at(word, fmt::format("{} ({})", form.name, fmt::join(words, ", ")));
-      return at - words.begin();
+      return number_of_word(from, word, form);
     }
     case AttributeKind::flag:
     case AttributeKind::dense:

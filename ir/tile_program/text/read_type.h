@@ -27,6 +27,9 @@ DenseText read_dense(Lexer&);
 void read_elements(Lexer&, DenseText& into);
 Dense make_dense(const Lexer&, const DenseText&, const Type&);
 
+/// Returns the number of a word of an enumeration. Throws Error with the words that the attribute allows.
+std::int64_t number_of_word(const Lexer&, const Token& word, const AttributeForm&);
+
 /// Reads any attribute except a dense one.
 Attribute read_attribute(Lexer&, const AttributeForm&);
 Hints read_hints(Lexer&);

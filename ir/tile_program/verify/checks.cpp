@@ -24,6 +24,7 @@ std::string match_types(const std::vector<ValueId>& values, const std::vector<Va
                         std::string_view what) {
   const auto same = [&](ValueId a, ValueId b) { return in.type(a) == in.type(b); };
   if (std::equal(values.begin(), values.end(), wanted.begin(), wanted.end(), same)) return "";
+  if (wanted.empty()) return fmt::format("expected no {}, found {}", what, types_of(values, in));
   return fmt::format("expected {} of {}, found {}", what, types_of(wanted, in), types_of(values, in));
 }
 
@@ -84,7 +85,8 @@ std::string view_tile(const Type& view, const Type& tile) {
 std::string scope(const Operation& op) {
   const bool weak = op.number("memory_ordering_semantics") == 0;
   if (weak == op.given("memory_scope"))
-    return weak ? "expected no memory scope for a weak access, found one" : "expected a memory scope, found none";
+    return weak ? "expected no memory scope for a weak access, found one"
+                : "expected a memory scope (tl_blk, device or sys), found none";
   return "";
 }
 
@@ -114,6 +116,7 @@ std::string rmw_type(Rmw mode, DType e) {
   return fmt::format("expected {}, found {}",
                      mode == Rmw::addf   ? "f16, bf16, f32 or f64 to be added by addf"
                      : mode == Rmw::xchg ? "i32, i64, f32 or f64 to be exchanged"
+                     : mode == Rmw::add  ? "i32 or i64 to be added by add, as addf adds floats"
                                          : "i32 or i64",
                      tile_name(e));
 }
@@ -317,8 +320,11 @@ std::string for_loop(const Operation& op, const Context& in) {
   if (value && *value <= 0 && op.number("unsigned") == 0)
     return fmt::format("expected a step above 0, found {}, which is the constant {}{}", in.name(step), *value,
                        *value == 0 ? ": the loop would never end" : "");
-  if (op.regions.at(0).arguments.empty() || in.type(op.regions[0].arguments[0]) != operand(op, in, "lower"))
-    return "expected a region argument of the bounds' type, found none";
+  const auto& arguments = op.regions.at(0).arguments;
+  const Type& bound = operand(op, in, "lower");
+  if (arguments.empty() || in.type(arguments[0]) != bound)
+    return fmt::format("expected a counter of {}, the type of the bounds, found {}", print(bound),
+                       arguments.empty() ? "none" : print(in.type(arguments[0])));
   return first_of({carried(op, in, 1, init), match_types(op.results, init, in, "results")});
 }
 

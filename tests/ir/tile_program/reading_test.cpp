@@ -50,6 +50,30 @@ TEST(Reading, TextThatIsNone) {
   EXPECT_EQ(said_of("print \"a\n\""), "t:2:7: expected the end of a string on its line, found none");
 }
 
+TEST(Reading, MessagesSayWhatWouldBeRight) {
+  EXPECT_EQ(said_of("%a = addf %n, %n\n%b = iota : tile<4xi32>"), "t:3:1: expected ':', found '%b'");
+  EXPECT_EQ(said_of("%a = addf %n, %n rounding<up> : tile<i32>"),
+            "t:2:27: expected rounding_mode (nearest_even, zero, negative_inf, positive_inf), found 'up'");
+  EXPECT_EQ(said_of("%a, %t = load_ptr_tko %p : tile<ptr<f32>> -> tile<f32>, token"),
+            "t:2:23: expected memory_ordering_semantics (weak, relaxed, acquire), found '%p'");
+  EXPECT_EQ(said_of("%a = iota : tile<4xint>"),
+            "t:2:20: expected an element type (f32, f16, bf16, i32, i1, i64, i8, i16, i4, tf32, f64, f8E4M3FN, f8E5M2, "
+            "f8E8M0FNU, f4E2M1FN), found 'int'");
+  EXPECT_EQ(said_of("%a = constant dense<1.0> : tile<f32>"),
+            "t:2:15: expected the type and values of elements, such as <f32: 1.0>, found 'dense'");
+  EXPECT_EQ(said_of("%a = constant <f32: nan> : tile<f32>"),
+            "t:2:21: expected a number; the bits of a NaN or infinity, such as 0x7FC00000, are one, found 'nan'");
+  EXPECT_EQ(said_of("return\n%a = addi %n, %n : tile<i32>"),
+            "t:3:1: expected '}' after return, which ends its region, found '%a'");
+  EXPECT_EQ(said_of("%c = trunci %n : tile<i32> -> tile<i1>\nif %c {\nyield %n : tile<i32>\n}"),
+            "t:4:1: yield: expected no values, found tile<i32>");
+  EXPECT_EQ(said_of("for %i in (%n to %n, step %n) : tile<i64> {\n}"),
+            "t:2:1: for: expected a counter of tile<i32>, the type of the bounds, found tile<i64>");
+  EXPECT_EQ(said_of("%v = constant <f32: 1.0> : tile<f32>\n%a, %t = atomic_rmw_tko relaxed device %p, add, %v : "
+                    "tile<ptr<f32>>, tile<f32> -> tile<f32>, token"),
+            "t:3:1: atomic_rmw_tko: expected i32 or i64 to be added by add, as addf adds floats, found f32");
+}
+
 TEST(Reading, NamesAreDefinedOnce) {
   EXPECT_EQ(said_of("%n = addi %n, %n : tile<i32>"), "t:2:1: expected a new name, found %n, which line 1 defines");
   EXPECT_EQ(said_of("%a, %a, %b = get_tile_block_id : tile<i32>"),
@@ -77,7 +101,7 @@ TEST(Reading, Verifies) {
   EXPECT_EQ(said_of("%a, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f16>, token"),
             "t:2:1: load_ptr_tko: expected values of the pointers' type, found tile<ptr<f32>> and tile<f16>");
   EXPECT_EQ(said_of("%a, %t = load_ptr_tko relaxed %p : tile<ptr<f32>> -> tile<f32>, token"),
-            "t:2:1: load_ptr_tko: expected a memory scope, found none");
+            "t:2:1: load_ptr_tko: expected a memory scope (tl_blk, device or sys), found none");
   EXPECT_EQ(
       said_of("%a, %t = load_ptr_tko release device %p : tile<ptr<f32>> -> tile<f32>, token"),
       "t:2:1: load_ptr_tko: expected memory_ordering_semantics to be one of weak, relaxed, acquire; found release");
