@@ -50,15 +50,17 @@ class Integers {
   }
   /// The result of an operation that index expressions cannot represent: an unknown.
   Element give_unknown(const std::vector<ir::Expr>& operands) {
-    std::string key(op_.form->name);
+    std::string key(op_.form->name), found;
     bool of_block = true;
     for (const ir::Expr& e : operands) {
       key += " " + ir::print(e);
+      found += (found.empty() ? "" : " and ") + ir::print(e);
       of_block = of_block && (e.kind() == ir::Expr::Kind::constant || is_of_block(e));
     }
     for (const std::string_view attribute : {"signedness", "rounding"})
       if (has_attribute(op_, attribute)) key += fmt::format(" {}", op_.number(attribute));
-    if (!scalar() || !of_block) in_.refuse(op_, fmt::format("expected operands of an index expression, found {}", key));
+    if (!scalar() || !of_block)
+      in_.refuse(op_, fmt::format("expected operands whose result is an index expression, found {}", found));
     return {in_.unknown(key)};
   }
   bool is_at_least(const ir::Expr& e, std::int64_t low) {

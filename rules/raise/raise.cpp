@@ -181,10 +181,13 @@ class Kernels {
         for (const ValueId id : below(in_.elements.values, reader.root)) {
           const Value& value = values()[id];
           if (value.kind != Value::Kind::load || value.tensor != output.array) continue;
-          const bool same = value.index == output.index && &reader == &output;
+          const bool same = value.index == output.index;
           const auto later = [&](const auto& load) {
             return load.second == output.array && !before(*load.first, *output.store);
           };
+          if (&reader != &output)
+            in_.refuse(*output.store, fmt::format("{} is computed from {}, which is written too", array(reader).name,
+                                                  array(output).name));
           if (!same)
             in_.refuse(*output.store, fmt::format("another block may read what it writes to {}", array(output).name));
           if (std::ranges::any_of(in_.loads, later))

@@ -626,6 +626,9 @@ TEST(RaiseRefusals, Stores) {
   EXPECT_THAT(message_of_body("%one = constant <i32: 1> : tile<i32>\n%o = subi %one, %bx : tile<i32>\n%a, %t = " +
                               load_x + "%s = store_view_tko weak %a, %xv[%o]" + to_y),
               ::testing::HasSubstr("another block may read what it writes to x"));
+  EXPECT_THAT(message_of_body("%a, %t = " + load_x + "%b = negf %a : tile<64xf32>\n%s = store_view_tko weak %b, " +
+                              "%xv[%bx] token = %t" + to_y + "%r = store_view_tko weak %a, %yv[%bx]" + to_y),
+              ::testing::HasSubstr("cannot raise store_view_tko: y is computed from x, which is written too"));
   EXPECT_THAT(
       message_of_body("%f = itof %bx signed : tile<i32> -> tile<f32>\n%g = reshape %f : tile<f32> -> tile<1xf32>\n"
                       "%a = broadcast %g : tile<1xf32> -> tile<64xf32>\n"
@@ -635,6 +638,19 @@ TEST(RaiseRefusals, Stores) {
   EXPECT_THAT(message_of_body("%c = cmpi less_than %bx, %zero, signed : tile<i32> -> tile<i1>\nif %c {\n return\n}\n" +
                               std::string("%a, %t = ") + load_x + "%s = store_view_tko weak %a, %yv[%bx]" + to_y),
               ::testing::HasSubstr("cannot raise if: a branch ends the block or its trip with return"));
+}
+
+/// The remainder of a number below 0 is none of an index expression, whose quotients round down.
+TEST(RaiseRefusals, Integers) {
+  EXPECT_THAT(message_of_body("%i = iota : tile<64xi32>\n%three = constant <i32: 3> : tile<64xi32>\n"
+                              "%d = constant <i32: 40> : tile<64xi32>\n%j = subi %i, %three : tile<64xi32>\n"
+                              "%m = remi %j, %d signed : tile<64xi32>\n"
+                              "%a = itof %m signed : tile<64xi32> -> tile<64xf32>\n"
+                              "%s = store_view_tko weak %a, %yv[%bx]" +
+                              to_y),
+              ::testing::AllOf(::testing::HasSubstr("cannot raise remi: expected operands whose result is an index "
+                                                    "expression, found "),
+                               ::testing::EndsWith(" and 40")));
 }
 
 }  // namespace
