@@ -87,9 +87,9 @@ void Evaluator::bind_arguments() {
       if (!wanted.pointer) fail(i, "a number", "an array");
       const auto dtype = loop_type(wanted.element);
       if (!dtype)
-        throw Refused(fmt::format("{}: cannot raise {}: Loop IR has no arrays of {} (parameter {})",
-                                  tp::place(program, entry.location), entry.name, ir::tile_name(wanted.element),
-                                  i + 1));
+        throw Refused(fmt::format(
+            "{}: cannot raise {}: expected arrays of f32, tf32, f16, bf16, i32 or i1, found {} (parameter {})",
+            tp::place(program, entry.location), entry.name, ir::tile_name(wanted.element), i + 1));
       const auto extent = [](std::int64_t e) { return e > 0; };
       if (array->shape.empty() || array->shape.size() != array->strides.size() ||
           !std::ranges::all_of(array->shape, extent) || !std::ranges::all_of(array->strides, extent))

@@ -297,7 +297,7 @@ TEST(RaiseRefusals, IntegersOf8Bits) {
   Launch launch;
   launch.array("a", ir::DType::i8, {32, 32}).array("b", ir::DType::i8, {32, 32});
   EXPECT_THAT(launch.array("c", ir::DType::i32, {32, 32}).refusal(own("integer_matmul")),
-              ::testing::HasSubstr("Loop IR has no arrays of i8 (parameter 1)"));
+              ::testing::HasSubstr("expected arrays of f32, tf32, f16, bf16, i32 or i1, found i8 (parameter 1)"));
 }
 
 }  // namespace
