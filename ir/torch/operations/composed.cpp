@@ -84,12 +84,9 @@ Id cross(const Given& g) {
 Id cdist(const Given& g) {
   g.ignore({"compute_mode"});
   const Id a = unsqueezed(g, g.tensor("x1"), -2), b = unsqueezed(g, g.tensor("x2"), -3);
-  const Id apart = g.apply("sub", a, b), size = g.apply("abs", apart);
   const double p = g.number("p", 2);
-  if (p == 2) return g.apply("sqrt", reduced(g, "sum", g.apply("mul", apart, apart), -1));
-  if (p == 1) return reduced(g, "sum", size, -1);
-  if (p == infinity) return reduced(g, "amax", size, -1);
-  return g.apply("pow", reduced(g, "sum", g.apply("pow", size, p), -1), 1 / p);
+  if (p < 0) g.fail("p", "a number of at least 0");
+  return norm_of_last(g, g.apply("sub", a, b), p);
 }
 
 Id fmod(const Given& g) {

@@ -105,6 +105,10 @@ Id is_negative(const Given&, Id x);
 /// Returns the angle of the point (x, y), from -π to π. Both coordinates are floats.
 Id angle_of(const Given&, Id y, Id x);
 
+/// (sum of |x|^order)^(1 / order) along the last dimension. Order 0 counts the elements other than 0. Order ∞ returns
+/// the greatest |x|, and order -∞ the least.
+Id norm_of_last(const Given&, Id x, double order);
+
 /// Returns the elements (i, i + offset) of two dimensions, as the last dimension.
 Id diagonal_of(const Given&, Id x, std::int64_t offset, std::size_t dim1, std::size_t dim2);
 /// The arguments of a scatter. The index says for each element of the source, at which position along the dimension it

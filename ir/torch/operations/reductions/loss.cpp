@@ -146,11 +146,7 @@ Id cosine_embedding_loss(const Given& g) {
 
 /// (sum of (|x - y + eps|)^p)^(1/p) along the last dimension.
 Id distance(const Given& g, Id x, Id y, double p, double eps) {
-  const Id d = g.apply("abs", g.apply("add", g.apply("sub", x, y), eps));
-  if (p == 1) return sum_of_last(g, d);
-  if (p == 2) return g.apply("sqrt", sum_of_last(g, squared(g, d)));
-  if (std::isinf(p)) return g.call(p > 0 ? "amax" : "amin", {d}, {{"dims", Shape{-1}}});
-  return g.apply("pow", sum_of_last(g, g.apply("pow", d, p)), 1 / p);
+  return norm_of_last(g, g.apply("add", g.apply("sub", x, y), eps), p);
 }
 
 Id pairwise_distance(const Given& g) {

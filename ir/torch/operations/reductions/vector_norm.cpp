@@ -100,6 +100,8 @@ Id cosine_similarity(const Given& g) {
 
 }  // namespace
 
+Id norm_of_last(const Given& g, Id x, double order) { return norm_of(g, x, order, {{-1}, false}); }
+
 // clang-format off
 Composites vector_norms() {
   return {
