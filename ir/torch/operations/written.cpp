@@ -30,6 +30,7 @@ constexpr auto written = std::to_array<Written>({
     {"count_nonzero", "Tensor self, int[] dim"},
     {"deg2rad", "Tensor self"},
     {"diagflat", "Tensor self, int offset"},
+    {"diagonal_scatter", "Tensor self, Tensor src, int offset, int dim1, int dim2"},
     {"digamma", "Tensor self"},
     {"dist", "Tensor self, Tensor other, float p"},
     {"fill_diagonal", "Tensor self, Scalar fill_value, bool wrap", "with_diagonal"},

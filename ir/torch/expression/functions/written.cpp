@@ -34,7 +34,7 @@ const std::vector<Written>& written() {
                   "hann_window", "iinfo", "isin", "logspace", "row_stack", "rsub", "tensordot", "trapezoid", "trapz",
                   "spmm", "_int_mm", "tril_indices", "triu_indices"}},
       {either, {"addbmm", "addmm", "addmv", "addr", "adjoint", "aminmax", "angle", "baddbmm", "conj", "corrcoef",
-                "count_nonzero", "cov", "deg2rad", "diagflat", "digamma", "dist", "dsplit", "float_power", "fmax",
+                "count_nonzero", "cov", "deg2rad", "diagflat", "diagonal_scatter", "digamma", "dist", "dsplit", "float_power", "fmax",
                 "fmin", "ger", "greater", "greater_equal", "heaviside", "hsplit", "inner", "is_complex",
                 "is_floating_point", "isclose", "isneginf", "isposinf", "isreal", "kthvalue", "ldexp", "less",
                 "less_equal", "lgamma", "logaddexp2", "matrix_power", "msort", "nanmean", "nansum", "not_equal",

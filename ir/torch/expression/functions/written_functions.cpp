@@ -290,6 +290,15 @@ def cartesian_prod(*tensors):
         return tensors[0]
     return torch.stack([t.reshape(-1) for t in torch.meshgrid(*tensors, indexing="ij")], -1)
 
+def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
+    planes = input.movedim((dim1, dim2), (-2, -1))
+    assert src.shape == planes.diagonal(offset, -2, -1).shape, "a src of the shape of the diagonal"
+    rows, columns = planes.shape[-2:]
+    before = max(0, -offset)
+    of_rows = F.pad(src.to(input.dtype), (before, rows - before - src.shape[-1]))[..., None]
+    is_on = torch.arange(columns) - torch.arange(rows)[:, None] == offset
+    return torch.where(is_on, of_rows, planes).movedim((-2, -1), (dim1, dim2))
+
 def with_diagonal(input, fill_value, wrap=False):
     rows = input.shape[0]
     assert not wrap or rows <= input.shape[-1], "wrap=False for a matrix with more rows than columns"
