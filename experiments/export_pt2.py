@@ -551,6 +551,27 @@ class Written(nn.Module):
         return (*self.pointwise(x), *self.reductions(x), *self.products(x), *shaped, *made, *losses, *same)
 
 
+class Chosen(nn.Module):
+    """Results that torch.cond chooses, also within each other, and functions that core ATen has under other names."""
+    def __init__(self, o):
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 3), nn.Linear(4, 3)
+
+    def choose(self, condition, x):
+        def inner(x):
+            return torch.cond(x.amax() > 100, lambda x: x - 1, lambda x: x * x, (x,))
+
+        return torch.cond(condition, lambda x: (self.first(x), x.amax() > 0, inner(x)),
+                          lambda x: (self.second(x).relu(), x.amin() > 0, inner(-x) + 1), (x,))
+
+    def forward(self, x):
+        turned = x[0] * 1
+        turned.diagonal(1).mul_(2)
+        pooled = [F.avg_pool2d(x, 2, count_include_pad=included, divisor_override=3) for included in (False, True)]
+        return (*self.choose(x[0, 0, 0] > -100, x), *self.choose(x[0, 0, 0] > 100, x), turned, *pooled, F.pdist(x[0]),
+                torch.cdist(torch.round(x), torch.round(x[:1]), p=0))
+
+
 class Fourier(nn.Module):
     """Fourier transforms of real and complex numbers, of lines and of planes, and of windows of a signal."""
     def __init__(self, o):
@@ -573,7 +594,7 @@ class Fourier(nn.Module):
 MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head, "multihead": Multihead, "routed-mlp": RoutedMlp,
           "operators": Operators, "corners": Corners, "narrow": Narrow, "packed": Packed,
           "copies": Copies, "views": Views, "state": State, "strided": Strided, "rotary": Rotary, "assorted": Assorted,
-          "fourier": Fourier, "placed": Placed, "written": Written}
+          "fourier": Fourier, "placed": Placed, "written": Written, "chosen": Chosen}
 
 
 def options():
@@ -600,7 +621,8 @@ def options():
 def example(o):
     if o.model == "head":
         return torch.randint(0, o.vocabulary, (1, o.seq))
-    if o.model in ("operators", "corners", "narrow", "copies", "views", "state", "strided", "rotary", "assorted", "fourier", "placed", "written"):
+    if o.model in ("operators", "corners", "narrow", "copies", "views", "state", "strided", "rotary", "assorted", "fourier", "placed", "written",
+                   "chosen"):
         return torch.randn(3, 2, 4)
     if o.model == "multihead":
         return torch.randn(2, o.seq, o.hidden)

@@ -60,6 +60,7 @@ constexpr auto written = std::to_array<Written>({
     {"multilabel_margin_loss", "Tensor self, Tensor target, Reduction reduction"},
     {"nanmean", "Tensor self, int[] dim, bool keepdim"},
     {"nansum", "Tensor self, int[] dim, bool keepdim"},
+    {"_pdist_forward", "Tensor self, float p", "pdist"},
     {"pdist", "Tensor self, float p"},
     {"quantile", "Tensor self, float q, int dim, bool keepdim, str interpolation"},
     {"rad2deg", "Tensor self"},

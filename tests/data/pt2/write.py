@@ -50,6 +50,8 @@ CASES = {
     "placed": ["--model", "placed"],
     "placed_core_aten": ["--model", "placed", "--decompose"],
     "written": ["--model", "written"],
+    "chosen": ["--model", "chosen"],
+    "chosen_core_aten": ["--model", "chosen", "--decompose"],
     "operators": ["--model", "operators"],
     "operators_core_aten": ["--model", "operators", "--decompose"],
 }

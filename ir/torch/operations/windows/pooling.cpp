@@ -201,11 +201,11 @@ Id avg_pool(const Given& g) {
   const Pool p = pool_of(g);
   const Shape pad = margins(g, p);
   const Id sum = pooled(g, "sum", p.x, p, pad, 0);
+  const bool with_padding = g.flag("count_include_pad", true);
   if (g.has("divisor_override")) {
     if (g.integer("divisor_override", 1) == 0) g.fail("divisor_override", "a number other than 0");
     return g.apply("div", sum, static_cast<double>(g.integer("divisor_override", 1)));
   }
-  const bool with_padding = g.flag("count_include_pad", true);
   bool whole = true;  // whether all elements of every window count
   for (std::size_t d = 0; d < p.dims; ++d) {
     const std::int64_t before = pad[2 * (p.dims - 1 - d)], behind = pad[2 * (p.dims - 1 - d) + 1];

@@ -10,7 +10,23 @@
 namespace deplo::ir::torch::pt2 {
 namespace {
 
-bool calls_graph(const ProgramNode& node) { return node.target.find("higher_order.wrap_with_") != std::string::npos; }
+bool chooses_graph(const ProgramNode& node) { return node.target.ends_with("higher_order.cond"); }
+
+bool calls_graph(const ProgramNode& node) {
+  return chooses_graph(node) || node.target.find("higher_order.wrap_with_") != std::string::npos;
+}
+
+[[noreturn]] void fail(const ProgramNode& node, std::string_view expected) {
+  throw Error(fmt::format("node '{}': expected {}", node.name, expected));
+}
+
+// Returns argument `i`, which must be a T.
+template <typename T>
+const T& argument_of(const ProgramNode& node, std::size_t i, std::string_view expected) {
+  const T* found = i < node.inputs.size() ? std::get_if<T>(&node.inputs[i].value) : nullptr;
+  if (found == nullptr) fail(node, expected);
+  return *found;
+}
 
 // The names of a graph's tensors → their names in the result. Other tensors keep their names.
 using Names = std::map<std::string, std::string, std::less<>>;
@@ -42,6 +58,7 @@ class Inliner {
 
  private:
   void add(const ProgramNode& node, Names& names) {
+    if (chooses_graph(node)) return add_choice(node, names);
     if (calls_graph(node)) return add_graph(node, names);
     ProgramNode& added = graph_.nodes.emplace_back(node);
     for (NamedArgument& input : added.inputs) rename(input.value, names);
@@ -50,36 +67,77 @@ class Inliner {
 
   // The node's arguments are (…, graph, operands…).
   void add_graph(const ProgramNode& node, Names& names) {
-    const auto fail = [&](std::string_view expected) {
-      throw Error(fmt::format("node '{}': expected {}", node.name, expected));
-    };
     const auto is_graph = [](const NamedArgument& a) { return std::holds_alternative<Subgraph>(a.value); };
     const auto found = std::ranges::find_if(node.inputs, is_graph);
-    if (found == node.inputs.end()) fail("a graph among the arguments, found none");
-    const ProgramGraph& inner = *std::get<Subgraph>(found->value).graph;
-    if (static_cast<std::size_t>(node.inputs.end() - found) != inner.inputs.size() + 1)
-      fail("an operand for each input of the graph");
-    if (inner.outputs.size() != node.outputs.size()) fail("an output for each output of the graph");
-    Names inside;
-    for (std::size_t i = 0; i < inner.inputs.size(); ++i) {
-      const auto* operand = std::get_if<Tensor>(&(found + 1 + static_cast<std::ptrdiff_t>(i))->value);
-      const auto* input = std::get_if<Tensor>(&inner.inputs[i]);
-      if (operand == nullptr || input == nullptr) fail("tensors as operands of the graph");
-      inside.emplace(input->name, name_in(names, operand->name));
+    if (found == node.inputs.end()) fail(node, "a graph among the arguments, found none");
+    std::vector<std::string> operands;
+    for (auto operand = found + 1; operand != node.inputs.end(); ++operand) {
+      const auto* tensor = std::get_if<Tensor>(&operand->value);
+      if (tensor == nullptr) fail(node, "tensors as operands of the graph");
+      operands.push_back(name_in(names, tensor->name));
     }
-    const auto each_result = [&](const auto& use) {
-      for (std::size_t i = 0; i < inner.outputs.size(); ++i)
-        if (const auto* from = std::get_if<Tensor>(&inner.outputs[i]), *to = std::get_if<Tensor>(&node.outputs[i]);
-            from != nullptr && to != nullptr)
-          use(from->name, to->name);
-    };
-    each_result([&](const std::string& from, const std::string& to) { inside.emplace(from, name_in(names, to)); });
+    const ProgramGraph& inner = *std::get<Subgraph>(found->value).graph;
+    const Names inside = add_nodes(node, inner, operands, names, true);
+    each_result(node, inner,
+                [&](const std::string& from, const std::string& to) { names[to] = name_in(inside, from); });
+  }
+
+  // torch.cond: the node's arguments are (condition, graph, other graph, operands). Both graphs are computed, and each
+  // result is chosen by `where`. This gives what PyTorch gives, because torch.cond allows only graphs without effects.
+  void add_choice(const ProgramNode& node, const Names& names) {
+    const auto& condition = argument_of<Tensor>(node, 0, "a tensor as the condition");
+    std::vector<std::string> operands = argument_of<Tensors>(node, 3, "tensors as operands of the graphs").names;
+    for (std::string& name : operands) name = name_in(names, name);
+    std::vector<std::vector<NamedArgument>> choices(node.outputs.size());
+    for (std::vector<NamedArgument>& choice : choices)
+      choice.push_back({"condition", Tensor{name_in(names, condition.name)}});
+    for (const std::size_t i : {1, 2}) {
+      const ProgramGraph& inner = *argument_of<Subgraph>(node, i, "two graphs, and their operands").graph;
+      const Names inside = add_nodes(node, inner, operands, names, false);
+      for (std::size_t k = 0; k < choices.size(); ++k) {
+        Argument result = inner.outputs[k];
+        if (!std::holds_alternative<Tensor>(result)) fail(node, "tensors as results of both graphs");
+        rename(result, inside);
+        choices[k].push_back({i == 1 ? "self" : "other", std::move(result)});
+      }
+    }
+    for (std::size_t k = 0; k < choices.size(); ++k) {
+      Argument result = node.outputs[k];
+      rename(result, names);
+      const auto* tensor = std::get_if<Tensor>(&result);
+      if (tensor == nullptr) fail(node, "tensors as results");
+      graph_.nodes.push_back({"torch.ops.aten.where.self", tensor->name, std::move(choices[k]), {result}});
+    }
+  }
+
+  template <typename Use>
+  static void each_result(const ProgramNode& node, const ProgramGraph& inner, const Use& use) {
+    for (std::size_t i = 0; i < inner.outputs.size(); ++i)
+      if (const auto* from = std::get_if<Tensor>(&inner.outputs[i]), *to = std::get_if<Tensor>(&node.outputs[i]);
+          from != nullptr && to != nullptr)
+        use(from->name, to->name);
+  }
+
+  // Adds the nodes of an inner graph, and returns the names of its tensors in the result. `names_results`: whether its
+  // outputs get the names of the node's outputs.
+  Names add_nodes(const ProgramNode& node, const ProgramGraph& inner, const std::vector<std::string>& operands,
+                  const Names& names, bool names_results) {
+    if (operands.size() != inner.inputs.size()) fail(node, "an operand for each input of the graph");
+    if (inner.outputs.size() != node.outputs.size()) fail(node, "an output for each output of the graph");
+    Names inside;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const auto* input = std::get_if<Tensor>(&inner.inputs[i]);
+      if (input == nullptr) fail(node, "tensors as operands of the graph");
+      inside.emplace(input->name, operands[i]);
+    }
+    const auto give = [&](const std::string& from, const std::string& to) { inside.emplace(from, name_in(names, to)); };
+    if (names_results) each_result(node, inner, give);
     for (const auto& [name, meta] : inner.tensors) {
       if (!inside.contains(name)) inside.emplace(name, unused(name));
       graph_.tensors.emplace(inside.at(name), meta);
     }
     for (const ProgramNode& n : inner.nodes) add(n, inside);
-    each_result([&](const std::string& from, const std::string& to) { names[to] = name_in(inside, from); });
+    return inside;
   }
 
   std::string unused(const std::string& name) {
