@@ -25,6 +25,8 @@ Needs PyTorch 2.5 or later (a CPU build is enough). Models:
     fourier      Fourier transforms, and the operations on complex numbers that they need
     placed       elements written, selected, repeated and resized by indices, and quotients of integers
     written      functions that deplo writes in its expression language
+    chosen       results of torch.cond, and functions that core ATen has under other names
+    quantized    quantized integers, and fake quantization
     corners      both results of max, indices below 0, tensors without elements, powers of integers, fractions in a range
 
 --decompose writes core ATen (run_decompositions) instead of the operators that the model calls. --expected also writes
@@ -572,6 +574,26 @@ class Chosen(nn.Module):
                 torch.cdist(torch.round(x), torch.round(x[:1]), p=0))
 
 
+class Quantized(nn.Module):
+    """What programs quantized by torch.ao call, and fake quantization. Halves are rounded before the zero point is added."""
+    def __init__(self, o):
+        super().__init__()
+        import torch.ao.quantization.fx._decomposed  # noqa: F401 (it adds torch.ops.quantized_decomposed)
+        self.scales, self.zeros = torch.tensor([0.25, 0.5]), torch.tensor([1, -2])
+
+    def forward(self, x):
+        ops, halves = torch.ops.quantized_decomposed, torch.round(x * 4) / 8
+        numbers, wide = (0.25, 3, -5, 7, torch.int8), halves.float()
+        tensors = (torch.tensor(0.25), torch.tensor(3), 0, 7, torch.uint8)
+        channels = (self.scales.float(), self.zeros, 1, -5, 7, torch.int8)
+        results = [torch.fake_quantize_per_tensor_affine(halves, 0.25, 1, -5, 7),
+                   torch.fake_quantize_per_channel_affine(halves, self.scales.float(), self.zeros.int(), 1, -5, 7)]
+        for how, arguments in (("tensor", numbers), ("tensor", tensors), ("channel", channels)):
+            whole = getattr(ops, f"quantize_per_{how}")(wide, *arguments)
+            results += [whole, getattr(ops, f"dequantize_per_{how}")(whole, *arguments)]
+        return tuple(results)
+
+
 class Fourier(nn.Module):
     """Fourier transforms of real and complex numbers, of lines and of planes, and of windows of a signal."""
     def __init__(self, o):
@@ -594,7 +616,8 @@ class Fourier(nn.Module):
 MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head, "multihead": Multihead, "routed-mlp": RoutedMlp,
           "operators": Operators, "corners": Corners, "narrow": Narrow, "packed": Packed,
           "copies": Copies, "views": Views, "state": State, "strided": Strided, "rotary": Rotary, "assorted": Assorted,
-          "fourier": Fourier, "placed": Placed, "written": Written, "chosen": Chosen}
+          "fourier": Fourier, "placed": Placed, "written": Written, "chosen": Chosen,
+          "quantized": Quantized}
 
 
 def options():
@@ -622,7 +645,7 @@ def example(o):
     if o.model == "head":
         return torch.randint(0, o.vocabulary, (1, o.seq))
     if o.model in ("operators", "corners", "narrow", "copies", "views", "state", "strided", "rotary", "assorted", "fourier", "placed", "written",
-                   "chosen"):
+                   "chosen", "quantized"):
         return torch.randn(3, 2, 4)
     if o.model == "multihead":
         return torch.randn(2, o.seq, o.hidden)

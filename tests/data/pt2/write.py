@@ -52,6 +52,8 @@ CASES = {
     "written": ["--model", "written"],
     "chosen": ["--model", "chosen"],
     "chosen_core_aten": ["--model", "chosen", "--decompose"],
+    "quantized": ["--model", "quantized"],
+    "quantized_core_aten": ["--model", "quantized", "--decompose"],
     "operators": ["--model", "operators"],
     "operators_core_aten": ["--model", "operators", "--decompose"],
 }
