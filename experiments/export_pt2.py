@@ -575,7 +575,7 @@ class Chosen(nn.Module):
 
 
 class Quantized(nn.Module):
-    """What programs quantized by torch.ao call, and fake quantization. Halves are rounded before the zero point is added."""
+    """What programs quantized by torch.ao call, and fake quantization. Halves show when the zero point is added."""
     def __init__(self, o):
         super().__init__()
         import torch.ao.quantization.fx._decomposed  # noqa: F401 (it adds torch.ops.quantized_decomposed)

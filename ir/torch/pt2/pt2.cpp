@@ -565,6 +565,9 @@ void add_input(const Program& program, const InputSpec& spec, Weights& weights, 
   const auto* tensor = std::get_if<Tensor>(&spec.argument);
   const bool constant = spec.kind == "constant_input" || (spec.kind == "user_input" && !tensor);
   if (constant && !std::holds_alternative<Symbol>(spec.argument)) return;
+  if (const auto* symbol = std::get_if<Symbol>(&spec.argument))
+    throw Error(
+        fmt::format("inputs: expected a constant as '{}' (export the program without dynamic_shapes)", symbol->name));
   if (!tensor) throw Error(fmt::format("inputs: expected tensors, found a {}", spec.kind));
   const TensorType& type = type_of(program.graph, tensor->name);
   const ScalarType stated = program.graph.tensors.find(tensor->name)->second.stated;

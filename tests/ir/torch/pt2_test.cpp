@@ -105,7 +105,12 @@ TEST(Pt2, ErrorsNameThePlace) {
               HasSubstr("expected a static shape, found the size 's0'"));
   EXPECT_THAT(
       error_with("mlp_2.11.0.pt2", R"({"as_int": 3})", R"-({"as_expr": {"expr_str": "Symbol('s27', integer=True)"}})-"),
-      HasSubstr("expected a static shape, found the size 's27'"));
+      HasSubstr("expected a static shape, found the size 's27' (export the program without dynamic_shapes)"));
+  EXPECT_THAT(error_with("mlp_2.11.0.pt2", R"({"as_int": 3})", R"({"as_expr": {"expr_str": "u0"}})"),
+              HasSubstr("expected a static shape, found the size 'u0' (it depends on elements of a tensor)"));
+  EXPECT_THAT(error_with("mlp_2.11.0.pt2", R"({"user_input": {"arg": {"as_tensor": {"name": "x"}}}})",
+                         R"({"user_input": {"arg": {"as_sym_int": {"as_name": "k"}}}})"),
+              HasSubstr("inputs: expected a constant as 'k' (export the program without dynamic_shapes)"));
   EXPECT_THAT(error_with("mlp_2.5.1.pt2", "{", "["), HasSubstr("expected JSON"));
   EXPECT_THAT(error_with("mlp_2.5.1.pt2", "{", std::string(1000, '[')), HasSubstr("at most 128 nested levels"));
 }

@@ -23,6 +23,14 @@ std::string symbol_name(const std::string& text) {
   return text.starts_with(begin) ? text.substr(begin.size(), text.find('\'', begin.size()) - begin.size()) : text;
 }
 
+/// Says what is wrong about a size. torch.export names the sizes that dynamic_shapes leaves open "s0", "s27" …, and those
+/// that depend on elements "u0" ….
+std::string open_size(const std::string& symbol) {
+  const std::string_view remedy =
+      symbol.starts_with('u') ? "it depends on elements of a tensor" : "export the program without dynamic_shapes";
+  return fmt::format("a static shape, found the size '{}' ({})", symbol, remedy);
+}
+
 Shape shape(const Json& sizes, std::string& problem) {
   Shape shape;
   std::int64_t elements = 1;
@@ -30,8 +38,7 @@ Shape shape(const Json& sizes, std::string& problem) {
   sizes.each([&](const Json& size) {
     ++rank;
     if (size.has("as_expr")) {
-      problem =
-          fmt::format("a static shape, found the size '{}'", symbol_name(size.at("as_expr").at("expr_str").text()));
+      problem = open_size(symbol_name(size.at("as_expr").at("expr_str").text()));
       return;
     }
     const Json n = size.at("as_int");
