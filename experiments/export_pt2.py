@@ -571,7 +571,7 @@ class Chosen(nn.Module):
         turned.diagonal(1).mul_(2)
         pooled = [F.avg_pool2d(x, 2, count_include_pad=included, divisor_override=3) for included in (False, True)]
         return (*self.choose(x[0, 0, 0] > -100, x), *self.choose(x[0, 0, 0] > 100, x), turned, *pooled, F.pdist(x[0]),
-                torch.cdist(torch.round(x), torch.round(x[:1]), p=0))
+                torch.cdist(torch.round(x), torch.round(x[:1]), p=0), F.poisson_nll_loss(x[0], x[1].abs(), full=True))
 
 
 class Quantized(nn.Module):

@@ -170,9 +170,9 @@ Id triplet_margin_loss(const Given& g) {
 Id poisson_nll_loss(const Given& g) {
   const Id x = g.tensor("input"), y = g.tensor("target");
   g.require_float(x);
-  Id losses = g.flag("log_input", true)
-                  ? g.apply("sub", g.apply("exp", x), g.apply("mul", y, x))
-                  : g.apply("sub", x, g.apply("mul", y, g.apply("log", g.apply("add", x, g.number("eps", 1e-8)))));
+  const double eps = g.number("eps", 1e-8);  // which files also state where it has no effect
+  Id losses = g.flag("log_input", true) ? g.apply("sub", g.apply("exp", x), g.apply("mul", y, x))
+                                        : g.apply("sub", x, g.apply("mul", y, g.apply("log", g.apply("add", x, eps))));
   if (g.flag("full", false)) {
     const Id root = g.apply("mul", g.apply("log", g.apply("mul", y, 2 * std::numbers::pi)), 0.5);
     const Id stirling = g.apply("add", g.apply("sub", g.apply("mul", y, g.apply("log", y)), y), root);
