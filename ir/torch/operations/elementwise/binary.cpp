@@ -341,9 +341,23 @@ Id without_infinite_x(const Caller& c, Id x, Id divisor, Id quotient) {
   return c.call("where", {c.call("eq", {divisor, c.scalar(0, DType::f32)}, {}), quotient, result}, {});
 }
 
+/// Divides floats of 16 bits as f32, as PyTorch does, because few whole quotients are numbers of 16 bits. Returns nullopt
+/// for other floats.
+template <class Divide>
+std::optional<Id> divided_as_f32(const Caller& c, Id x, Id divisor, const Divide& divide) {
+  const DType common = promote(c.node(x), c.node(divisor));
+  if (common != DType::f16 && common != DType::bf16) return {};
+  const auto wide = [&](Id id) {
+    return c.node(id).kind == Node::Kind::scalar ? id : c.call("to", {id}, {{"dtype", DType::f32}});
+  };
+  return c.call("to", {divide(wide(x), wide(divisor))}, {{"dtype", common}});
+}
+
 /// Returns `//` or `%` of floats: floor(x / divisor), or x minus this multiple of the divisor. A remainder has the
 /// divisor's sign.
 Id divided_down(const Caller& c, Id x, Id divisor, bool remainder) {
+  if (const auto result = divided_as_f32(c, x, divisor, [&](Id a, Id b) { return divided_down(c, a, b, remainder); }))
+    return *result;
   const Id quotient = floor_of(c, c.call("div", {x, divisor}, {}));
   const Id result = remainder ? c.call("sub", {x, c.call("mul", {quotient, divisor}, {})}, {})
                               : without_infinite_x(c, x, divisor, quotient);
@@ -475,16 +489,20 @@ std::optional<std::int64_t> number_of(const Caller& c, Id divisor) {
   return node.kind == Node::Kind::scalar ? std::optional(static_cast<std::int64_t>(node.value)) : std::nullopt;
 }
 
+/// Divides integers by a number. No step leaves the range of the type, not even for the least integer, which has no
+/// absolute value.
 Id quotient_by_number(const Caller& c, Id x, std::int64_t divisor, bool down) {
   if (divisor == 0) throw Error("expected a divisor other than 0, found 0");
-  const auto floor = [&](Id dividend) {
-    return c.call("floor_divide", {dividend}, {{"divisor", divisor < 0 ? -divisor : divisor}});
-  };
-  if (down) return floor(divisor < 0 ? c.call("neg", {x}, {}) : x);
-  const Id size = floor(c.call("abs", {x}, {})), opposite = c.call("neg", {size}, {});
-  const Id negative = c.call("lt", {x, c.scalar(0, DType::i32)}, {});
-  return divisor < 0 ? c.call("where", {negative, size, opposite}, {})
-                     : c.call("where", {negative, opposite, size}, {});
+  const Attributes by = {{"divisor", divisor < 0 ? -divisor : divisor}};
+  const Id floor = c.call("floor_divide", {x}, by);
+  if (down && divisor > 0) return floor;
+  const Id zero = c.scalar(0, DType::i32);
+  Id rest = c.call("ne", {c.call("remainder", {x}, by), zero}, {});
+  if (!down) rest = c.call("logical_and", {rest, c.call("lt", {x, zero}, {})}, {});
+  const Id one = c.call("to", {rest}, {{"dtype", c.node(floor).type.dtype}});
+  if (down) return c.call("sub", {c.call("neg", {floor}, {}), one}, {});
+  const Id towards_zero = c.call("add", {floor, one}, {});
+  return divisor < 0 ? c.call("neg", {towards_zero}, {}) : towards_zero;
 }
 
 /// A quotient rounded towards 0, its remainder, and whether the quotient rounded down is less by 1.
@@ -504,6 +522,8 @@ struct Division {
 }  // namespace
 
 Id remainder_towards_zero(const Caller& c, Id x, Id divisor) {
+  if (const auto result = divided_as_f32(c, x, divisor, [&](Id a, Id b) { return remainder_towards_zero(c, a, b); }))
+    return *result;
   const Id multiple = c.call("mul", {trunc_of(c, c.call("div", {x, divisor}, {})), divisor}, {});
   const Id rest = c.call("sub", {x, multiple}, {});
   return is_finite_number(c, divisor) ? rest : c.call("where", {is_below(c, x, divisor), x, rest}, {});
