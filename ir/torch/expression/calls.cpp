@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "core/text/nearest.h"
+#include "core/text/one_of.h"
 #include "ir/torch/expression/functions/library.h"
 #include "ir/torch/expression/interpreter.h"
 #include "ir/torch/expression/sequence.h"
@@ -83,12 +85,34 @@ Value Interpreter::invoke_builtin(const Builtin& b, Arguments arguments) {
   return run(*b.function, std::move(arguments), b.in_place);
 }
 
+namespace {
+
+// Functions whose results never share memory with an argument in PyTorch. Here, some of them are made of views, or return
+// the argument itself if there is nothing to do.
+constexpr std::array copying = std::to_array<std::string_view>(
+    {"adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+     "adaptive_max_pool3d", "channel_shuffle", "diff", "flip", "fliplr", "flipud", "interpolate", "pixel_shuffle",
+     "pixel_unshuffle", "repeat", "repeat_interleave", "roll", "rot90", "tile"});
+// Functions whose results always share memory with the argument, even if a reshape would copy it. An einsum of one tensor
+// is one, too, unless it sums.
+constexpr std::array viewing = std::to_array<std::string_view>({"diagonal", "unflatten", "view", "view_as"});
+
+bool views(const Call& call) {
+  return is_one_of(call.name, viewing) || (call.name == "einsum" && call.tensors("operands").size() == 1);
+}
+
+bool copies(const Function& f) { return is_one_of(f.name, copying) || (f.name == "unfold" && f.spaces != as_method); }
+
+}  // namespace
+
 // Calls a built-in function. With `in_place`, or if the call has `inplace=True`, the result replaces the first
 // argument.
 Value Interpreter::run(const Function& function, Arguments arguments, bool in_place) {
   const Id first_new = session_.size();
   const Call call(session_, function, std::move(arguments));
   Value result = function.run(call);
+  if (views(call)) session_.share(first_new);
+  if (copies(function) && is_tensor(result)) result = {session_.own(session_.tensor(result), first_new)};
   const bool* asked = call.has("inplace") ? call.value("inplace").as<bool>() : nullptr;
   if (!in_place && !(asked && *asked)) return result;
   const Value& target = call.all()[0].second;

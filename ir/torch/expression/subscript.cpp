@@ -5,6 +5,7 @@
 #include "ir/torch/expression/functions/library.h"
 #include "ir/torch/expression/operators.h"
 #include "ir/torch/expression/sequence.h"
+#include "ir/torch/expression/slices.h"
 #include "ir/torch/operations/family.h"
 
 namespace deplo::ir::torch::python {
@@ -14,32 +15,6 @@ std::int64_t in_range(std::int64_t index, std::int64_t count) {
   if (index < -count || index >= count)
     throw Error(fmt::format("expected an index from {} to {}, found {}", -count, count - 1, index));
   return index < 0 ? index + count : index;
-}
-
-// Returns the indices that a slice selects among `count` items.
-std::vector<std::int64_t> places_of(const Slice& s, std::int64_t count) {
-  const std::int64_t step = s.step.value_or(1);
-  if (step == 0) throw Error("expected a step other than 0 in a slice");
-  const std::int64_t low = step > 0 ? 0 : -1, high = step > 0 ? count : count - 1;
-  const auto bound = [&](std::optional<std::int64_t> b, std::int64_t otherwise) {
-    if (!b) return otherwise;
-    return std::clamp(*b < 0 ? std::max(*b, -count - 1) + count : *b, low, high);
-  };
-  const std::int64_t start = bound(s.start, step > 0 ? low : high), stop = bound(s.stop, step > 0 ? high : low);
-  std::vector<std::int64_t> places;
-  for (std::int64_t i = start; step > 0 ? i < stop : i > stop; i += std::clamp(step, -count - 1, count + 1))
-    places.push_back(i);
-  return places;
-}
-
-// Returns x[start:stop:step] along one dimension, or x itself for `x[:]`.
-Id slice(Session& session, Id x, std::int64_t dim, const Slice& s) {
-  if (!s.start && !s.stop && !s.step) return x;
-  Attributes attributes = {{"dim", dim}};
-  if (s.start) attributes.emplace("start", *s.start);
-  if (s.stop) attributes.emplace("end", *s.stop);
-  if (s.step) attributes.emplace("step", *s.step);
-  return session.call("slice", {x}, std::move(attributes));
 }
 
 Id one_index(Session& session, Id x, const Value& index, std::int64_t& dim) {
@@ -188,29 +163,6 @@ Id fitting(Session& session, Id part, Id place) {
     part = session.call("reshape", {part}, {{"shape", shape}});
   }
   return shape == type.shape ? part : session.call("expand", {part}, {{"shape", type.shape}});
-}
-
-// Returns x with the selected part replaced by changed(part). A slice with a step is written through a tensor of
-// indices.
-Id with_slice(Session& session, Id x, std::int64_t dim, const Slice& s, const std::function<Id(Id)>& changed) {
-  const std::int64_t extent = session.type(x).shape[static_cast<std::size_t>(dim)];
-  const std::vector<std::int64_t> places = places_of(s, extent);
-  if (s.step.value_or(1) < 1) throw Error("expected a step of at least 1 in a slice of a tensor");
-  if (places.empty()) return x;
-  const Id part = changed(slice(session, x, dim, s));
-  if (places.size() == static_cast<std::size_t>(extent)) return part;
-  if (s.step.value_or(1) != 1) {
-    const Id numbers =
-        session.call("arange", {}, {{"start", places.front()}, {"end", places.back() + 1}, {"step", *s.step}});
-    std::vector<std::optional<Id>> indices(static_cast<std::size_t>(dim) + 1);
-    indices.back() = numbers;
-    return put_by_tensors(caller_of(session, "[]"), x, indices, part, false);
-  }
-  std::vector<Id> parts;
-  if (places.front() > 0) parts.push_back(slice(session, x, dim, {{}, places.front(), {}}));
-  parts.push_back(part);
-  if (places.back() + 1 < extent) parts.push_back(slice(session, x, dim, {places.back() + 1, {}, {}}));
-  return session.call("cat", parts, {{"dim", dim}});
 }
 
 // A place in a tensor, while the indices are applied one after the other.

@@ -38,9 +38,9 @@ std::vector<Id> read_clamp(pt2::Call& call) {
 
 python::Value call_identity(const python::Call& c) { return {python::Tensor{c.tensor("input")}}; }
 
-// clone() returns a new tensor; contiguous() may return a new tensor or the same one.
+// clone() returns a new tensor; contiguous() returns a new tensor or the same one.
 python::Value call_clone(const python::Call& c) { return {python::Tensor{c.session.copy(c.tensor("input"))}}; }
-python::Value call_contiguous(const python::Call& c) { return {c.session.perhaps_copy(c.tensor("input"))}; }
+python::Value call_contiguous(const python::Call& c) { return {c.session.contiguous(c.tensor("input"))}; }
 
 std::vector<Id> read_identity(pt2::Call& call) {
   call.ignore({"memory_format"});

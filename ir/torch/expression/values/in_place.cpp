@@ -1,48 +1,77 @@
 #include "ir/torch/expression/values/in_place.h"
 
 #include <algorithm>
-#include <array>
 
 namespace deplo::ir::torch::python {
-namespace {
 
-constexpr std::array<std::string_view, 9> views = {"expand",  "permute", "reshape",   "select",   "slice",
-                                                   "squeeze", "unfold",  "transpose", "unsqueeze"};
-
-bool is_view(const Node& node) {
-  return node.kind == Node::Kind::call && std::ranges::find(views, node.op) != views.end();
-}
-
-}  // namespace
-
-Id origin(const Builder& builder, Id node) {
-  while (is_view(builder.node(node))) node = builder.node(node).args[0];
-  return node;
+InPlace::Cell& InPlace::cell(Id tensor) {
+  const auto [at, is_new] = cell_of_.try_emplace(tensor, cells_.size());
+  if (is_new) cells_.push_back({tensor});
+  return cells_[at->second];
 }
 
 Id InPlace::current(Id tensor) const {
   const auto cell = cell_of_.find(tensor);
-  return cell == cell_of_.end() ? tensor : cells_[cell->second];
+  return cell == cell_of_.end() ? tensor : cells_[cell->second].node;
 }
 
-bool InPlace::is_stale(const Builder& builder, Id tensor) const {
-  if (written_.empty()) return false;
-  const Id node = current(tensor);
-  const auto write = written_.find(origin(builder, node));
-  return write != written_.end() && node < write->second;
+bool InPlace::is_stale(const Builder& builder, Id tensor) {
+  if (memories_.empty()) return false;
+  const auto memory = memory_of_.find(views(builder, tensor).origin);
+  return memory != memory_of_.end() && current(tensor) < memories_[memory->second].since;
 }
 
-void InPlace::write(const Builder& builder, Id tensor, Id result) {
-  written_[origin(builder, current(tensor))] = result;
-  const auto [cell, is_new] = cell_of_.try_emplace(tensor, cells_.size());
-  if (is_new) cells_.emplace_back();
-  cells_[cell->second] = result;
-  cell_of_[result] = cell->second;
+Views InPlace::views(const Builder& builder, Id tensor) {
+  const auto cell = cell_of_.find(tensor);
+  Views views;
+  views.known = cell == cell_of_.end() || !cells_[cell->second].may_be_copy;
+  Id node = current(tensor);
+  for (;;) {
+    if (const auto view = replaced_.find(node); view != replaced_.end()) {
+      node = view->second;
+      continue;
+    }
+    const Sharing sharing = strides_.sharing(builder, node);
+    if (sharing == Sharing::own) break;
+    if (sharing == Sharing::unknown) views.known = false;
+    views.nodes.push_back(node);
+    node = builder.node(node).args[0];
+  }
+  views.origin = node;
+  std::ranges::reverse(views.nodes);
+  return views;
 }
 
-Id InPlace::handle(Id node) {
+std::optional<Id> InPlace::content(Id origin) const {
+  const auto memory = memory_of_.find(origin);
+  return memory == memory_of_.end() ? origin : memories_[memory->second].content;
+}
+
+void InPlace::refresh(Id tensor, Id node) { cell(tensor).node = node; }
+
+void InPlace::write(const Builder& builder, Id tensor, Id result, std::optional<Id> content) {
+  const Id old = current(tensor);
+  const Views views = this->views(builder, tensor);
+  const auto [memory, is_new] = memory_of_.try_emplace(views.origin, memories_.size());
+  const std::size_t number = memory->second;
+  if (is_new) memories_.emplace_back();
+  memories_[number] = {content, result};
+  strides_.set_as(builder, result, old);
+  if (!views.nodes.empty()) replaced_[result] = old;
+  if (content) {
+    strides_.set_as(builder, *content, views.origin);
+    memory_of_[*content] = number;
+  }
+  cell(tensor).node = result;
+  cell_of_[result] = cell_of_[tensor];
+}
+
+std::optional<Id> InPlace::contiguous(const Builder& builder, Id node) {
+  const std::optional<bool> is_contiguous = strides_.is_contiguous(builder, node);
+  if (is_contiguous == true) return node;
+  if (is_contiguous == false) return std::nullopt;
   cell_of_[next_handle_] = cells_.size();
-  cells_.push_back(node);
+  cells_.push_back({node, true});
   return next_handle_++;
 }
 

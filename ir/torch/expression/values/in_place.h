@@ -1,36 +1,69 @@
 // Tracks the node of each tensor of Python. Operations in place change tensors, but never change the graph.
 #pragma once
 #include <map>
+#include <optional>
 #include <vector>
 
+#include "ir/torch/expression/values/strides.h"
 #include "ir/torch/graph.h"
 
 namespace deplo::ir::torch::python {
 
+/// The views through which a tensor shows the memory of another one.
+struct Views {
+  Id origin = 0;          // a node that is no view
+  std::vector<Id> nodes;  // the views, from the origin to the tensor
+  bool known = true;      // false: one of them may have been a copy
+};
+
 /// Maps tensors of Python to nodes. A tensor is known by the node that made it, or by a handle. Each write gives the
-/// tensor another node. Views share memory: after a write through one view, the other views of the same tensor, and
-/// that tensor, are stale and cannot be used. Not thread-safe.
+/// tensor another node. Views share memory: after a write through one of them, the other tensors with the same memory
+/// are stale. They get a new node when they are used next. Not thread-safe.
 class InPlace {
  public:
   static constexpr Id first_handle = 1 << 24;  // handles are greater than the Ids of all nodes
 
-  /// Returns the current node of a tensor.
+  /// Returns the last node that the tensor had.
   Id current(Id tensor) const;
-  /// Whether a write through another view has changed the memory of this tensor.
-  bool is_stale(const Builder&, Id tensor) const;
-  /// Records that `tensor` was overwritten by `result`, a node that no other tensor has.
-  void write(const Builder&, Id tensor, Id result);
-  /// Returns a new handle for `node`: a tensor that may share its memory, as a view does.
-  Id handle(Id node);
+  /// Whether another tensor has overwritten memory of this one since it got its current node.
+  bool is_stale(const Builder&, Id tensor);
+  /// Returns the views of a tensor's current node.
+  Views views(const Builder&, Id tensor);
+  /// Returns the node of a memory's whole content. `origin`: of its views. nullopt if the content is not known.
+  std::optional<Id> content(Id origin) const;
+  /// Gives a stale tensor its new node.
+  void refresh(Id tensor, Id node);
+  /// Records that `tensor` was overwritten by `result`, a node that no other tensor has. `content`: the whole content of
+  /// its memory now, a node that is no view; nullopt if it is not known.
+  void write(const Builder&, Id tensor, Id result, std::optional<Id> content);
+  /// Returns a tensor with the values of a node, in contiguous memory; nullopt if that must be a copy. If it is not
+  /// known whether the tensor needs a copy, returns a handle.
+  std::optional<Id> contiguous(const Builder&, Id node);
+  /// Whether the node's tensor is a view of another tensor, or may be one.
+  bool is_view(const Builder& builder, Id node) { return strides_.sharing(builder, node) != Sharing::own; }
+
+  /// Records that a node is a view, even if it looks like a reshape that copies.
+  void share(Id node) { strides_.share(node); }
+  bool is_shared(Id node) const { return strides_.is_shared(node); }
 
  private:
+  struct Cell {
+    Id node = 0;
+    bool may_be_copy = false;  // of the tensor whose node it was at first
+  };
+  struct Memory {
+    std::optional<Id> content;
+    Id since = 0;  // older nodes do not have the content
+  };
+  Cell& cell(Id tensor);
+
   std::map<Id, std::size_t> cell_of_;  // nodes and handles → cells_
-  std::vector<Id> cells_;              // current nodes
-  std::map<Id, Id> written_;           // the origin of views → the last result; older views of that origin are stale
+  std::vector<Cell> cells_;
+  std::map<Id, std::size_t> memory_of_;  // origins of views → memories_, once they were written
+  std::vector<Memory> memories_;
+  std::map<Id, Id> replaced_;  // the result of a write through a view → the view's node before
+  Strides strides_;
   Id next_handle_ = first_handle;
 };
-
-/// Returns the node whose memory a node shows: the first node along its chain of views that is not a view.
-Id origin(const Builder&, Id node);
 
 }  // namespace deplo::ir::torch::python

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "ir/torch/expression/slices.h"
+
 namespace deplo::ir::torch::python {
 namespace {
 
@@ -47,11 +49,36 @@ Id Session::call(std::string_view op, std::vector<Id> args, Attributes attribute
 Id Session::tensor(const Value& value) {
   const Tensor* t = value.as<Tensor>();
   const Id tensor = t ? t->id : node_of(value);
-  if (in_place_.is_stale(builder_, tensor))
+  if (!in_place_.is_stale(builder_, tensor)) return in_place_.current(tensor);
+  const Views views = in_place_.views(builder_, tensor);
+  const std::optional<Id> content = views.known ? in_place_.content(views.origin) : std::nullopt;
+  if (!content)
     throw Error(
-        "expected a tensor whose memory was not changed through another view of it: that is not supported; export the "
-        "module to a .pt2 file (docs/expressions.md)");
-  return in_place_.current(tensor);
+        "expected a tensor whose memory is known, found one that may share its memory with a tensor that was changed "
+        "in place (docs/expressions.md)");
+  const Id now = shown(views, *content).back();
+  in_place_.refresh(tensor, now);
+  return now;
+}
+
+std::vector<Id> Session::shown(const Views& views, Id content) {
+  std::vector<Id> nodes = {content};
+  for (const Id id : views.nodes) {
+    const Node& view = builder_.node(id);
+    nodes.push_back(call(view.op, {nodes.back()}, view.attributes));
+    if (in_place_.is_shared(id)) in_place_.share(nodes.back());
+  }
+  return nodes;
+}
+
+std::optional<Id> Session::content_after(const Views& views, Id result) {
+  if (!views.known) return std::nullopt;
+  if (views.nodes.empty()) return result;
+  const std::vector<Id> before = shown(views, *in_place_.content(views.origin));
+  std::optional<Id> value = result;
+  for (std::size_t i = views.nodes.size(); value && i-- > 0;)
+    value = with_view(*this, before[i], builder_.node(views.nodes[i]), *value);
+  return value ? std::optional(copy(*value)) : std::nullopt;  // a node that is no view
 }
 
 TensorType Session::type_of(const Value& value) const {
@@ -82,10 +109,11 @@ void Session::assign(const Value& value, Id result, Id first_new) {
                               print(builder_.type(result).shape)));
     result = call("expand", {result}, {{"shape", type.shape}});
   }
-  if (result < first_new || origin(builder_, result) != result)  // the tensor needs a node of its own, not a view
-    result = copy(result);
+  result = own(result, first_new).id;
   const Tensor* t = value.as<Tensor>();
-  in_place_.write(builder_, t ? t->id : node_of(value), result);
+  const Id id = t ? t->id : node_of(value);
+  const std::optional<Id> content = content_after(in_place_.views(builder_, id), result);
+  in_place_.write(builder_, id, result, content);
 }
 
 void Session::put(const Value& value, const Value& source) {
@@ -99,7 +127,18 @@ Id Session::copy(Id tensor) {
   return builder_.copy(tensor);
 }
 
-Tensor Session::perhaps_copy(Id node) { return {in_place_.handle(node)}; }
+Tensor Session::own(Id node, Id first_new) {
+  return {node < first_new || in_place_.is_view(builder_, node) ? copy(node) : node};
+}
+
+void Session::share(Id first_new) {
+  for (Id id = first_new; id < size(); ++id) in_place_.share(id);
+}
+
+Tensor Session::contiguous(Id node) {
+  const std::optional<Id> same = in_place_.contiguous(builder_, node);
+  return {same ? *same : copy(node)};
+}
 
 Id Session::node_of(const Value& value) {
   CHECK(value.as<Leaf*>());

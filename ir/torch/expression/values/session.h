@@ -45,7 +45,7 @@ class Session {
   /// Adds a node. Throws Error as Builder::call does, and if there are too many nodes.
   Id call(std::string_view op, std::vector<Id> args, Attributes = {}, std::string_view name = "");
   /// Returns the current node of a tensor. A leaf without a node gets one. CHECKs that the value is a tensor. Throws
-  /// Error if the tensor's memory was changed through another view.
+  /// Error if it is not known whether the tensor was changed through another one.
   Id tensor(const Value&);
   /// Returns the type of a tensor, without making a node for a leaf.
   TensorType type_of(const Value&) const;
@@ -61,8 +61,12 @@ class Session {
   Id size() const { return static_cast<Id>(builder_.size()); }
   /// Returns a copy of a tensor, with memory of its own.
   Id copy(Id);
-  /// Returns a tensor with the values of a node. It is not known whether the two share memory.
-  Tensor perhaps_copy(Id);
+  /// Returns the tensor of a node, or a copy if it is older than `first_new` or a view.
+  Tensor own(Id node, Id first_new);
+  /// Records that the nodes from `first_new` on share memory with their arguments: no reshape among them is a copy.
+  void share(Id first_new);
+  /// Returns a contiguous tensor with the values of a node: the node's tensor, or a copy.
+  Tensor contiguous(Id);
   /// Returns the node of a tensor, or a scalar node `op_c1` for a number in argument position 1 of `op`. Throws Error
   /// for other values, and for NaN.
   Id operand(const Value&, std::string_view op, int position);
@@ -88,6 +92,10 @@ class Session {
 
  private:
   Id node_of(const Value& leaf);
+  /// Applies views to the content of a memory. Returns the content and the result of each view.
+  std::vector<Id> shown(const Views&, Id content);
+  /// Returns the content of a memory after a write through views; nullopt if it is not known.
+  std::optional<Id> content_after(const Views&, Id result);
   Builder builder_;
   std::size_t steps_ = 0;
   // Elements of a deque keep their addresses, and all are freed together at the end. So objects may refer to each

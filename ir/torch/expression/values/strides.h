@@ -1,0 +1,34 @@
+// The strides of PyTorch's tensors. They decide whether a reshape shares memory with its argument or copies it.
+#pragma once
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "ir/torch/graph.h"
+
+namespace deplo::ir::torch::python {
+
+/// Whether the tensor of a node shares memory with the node's first argument.
+enum class Sharing { own, shared, unknown };
+
+/// Determines strides from the operations of a graph. The strides of most results are those of contiguous tensors if
+/// all arguments are contiguous, and otherwise not known. Not thread-safe.
+class Strides {
+ public:
+  /// Returns the strides of a node's tensor, in elements; nullopt if they are not known.
+  const std::optional<Shape>& of(const Builder&, Id node);
+  /// Records that a node is in memory as another node is, because it has overwritten its tensor.
+  void set_as(const Builder&, Id node, Id other);
+  Sharing sharing(const Builder&, Id node);
+  /// Records that a node is a view, even if it is a reshape that would copy.
+  void share(Id node) { shared_.insert(node); }
+  bool is_shared(Id node) const { return shared_.contains(node); }
+  /// Whether a node's tensor is contiguous; nullopt if that is not known.
+  std::optional<bool> is_contiguous(const Builder&, Id node);
+
+ private:
+  std::vector<std::optional<Shape>> known_;  // of the first nodes
+  std::set<Id> shared_;
+};
+
+}  // namespace deplo::ir::torch::python
