@@ -83,6 +83,7 @@ class Space:
         self.objective = hello.get("objective", "time (µs)")  # what Result.us is
         self.knobs = [Knob(k["name"], k["kind"], k["options"], k["meaning"]) for k in hello["knobs"]]
         self.results = {}  # id -> Result of every measurement, also those that deplo made on its own
+        self._known = {}  # id -> Result of every candidate that has a number, also those without a measurement
         self.best = None  # the fastest Result
         self.warm_start = []  # lists of (config, us or None) from other devices and shapes
         self.rng = random.Random(self.seed)
@@ -191,14 +192,15 @@ class Space:
         result.us, result.status = message["us"], message["status"]
         result.seconds, result.effort = message["seconds"], message["effort"]
         result.message = message.get("message", "")
+        self.results[result.id] = result
         if result.ok and result.effort == 1 and (self.best is None or result.us < self.best.us):
             self.best = result
         return result
 
     def _result(self, message):
-        if message["id"] not in self.results:
-            self.results[message["id"]] = Result(message["id"], message["config"])
-        return self.results[message["id"]]
+        if message["id"] not in self._known:
+            self._known[message["id"]] = Result(message["id"], message["config"])
+        return self._known[message["id"]]
 
     @staticmethod
     def _asked_for(wish):

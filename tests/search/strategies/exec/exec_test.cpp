@@ -113,6 +113,7 @@ TEST_F(Exec, ListsDrawsAndNeighbours) {
                                 "assert all(each in everything for each in space.draw(50))\n"
                                 "here = space.repair({\"toy.k0\": 2, \"toy.k1\": 0})\n"
                                 "assert len(space.neighbours(here)) == 6, space.neighbours(here)\n"
+                                "assert len(space.results) < 2, \"only measurements are results\"\n"
                                 "space.evaluate_all(everything)\n"
                                 "assert len(space.results) == len(everything)\n"),
                         10000);
