@@ -7,16 +7,16 @@
 namespace deplo {
 namespace {
 
-// Levenshtein's distance, one row at a time.
+// Levenshtein's distance, in which two swapped neighbours are one change, too (optimal string alignment).
 std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
+  std::vector<std::size_t> before, last, row(b.size() + 1);  // the rows for i - 1, i and i + 1 letters of a
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
+    before = std::exchange(last, row);
+    row[0] = i + 1;
     for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t change = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({change, row[j] + 1, diagonal + 1});
+      row[j + 1] = std::min({last[j] + (a[i] == b[j] ? 0 : 1), row[j] + 1, last[j + 1] + 1});
+      if (i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j]) row[j + 1] = std::min(row[j + 1], before[j - 1] + 1);
     }
   }
   return row.back();
@@ -27,7 +27,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
   if (word.size() > 64) return "";
   const std::string* best = nullptr;
-  // A candidate at a larger distance is another word. Two swapped letters are a distance of 2.
+  // A candidate at a larger distance is another word.
   std::size_t min_distance = std::min(word.size(), std::max<std::size_t>(2, word.size() / 3) + 1);
   for (const std::string& candidate : candidates)
     if (const std::size_t d = distance(word, candidate); d < min_distance) {
