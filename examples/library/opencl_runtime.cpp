@@ -113,6 +113,39 @@ std::vector<float> loaded(const std::vector<char>& memory) {
   return values;
 }
 
+/// Calls `use` with an element of the tensor's type as it is in memory, and returns the result.
+template <class Use>
+auto with_element(const deplo::Tensor& tensor, const Use& use) {
+  switch (tensor.dtype) {
+    case deplo::DType::f32:
+      return use(float());
+    case deplo::DType::f64:
+      return use(double());
+    case deplo::DType::f16:
+      return use(Half());
+    case deplo::DType::bf16:
+      return use(Bfloat16());
+    case deplo::DType::i8:
+      return use(std::int8_t());
+    case deplo::DType::i16:
+      return use(std::int16_t());
+    case deplo::DType::i32:
+      return use(std::int32_t());
+    case deplo::DType::i64:
+      return use(std::int64_t());
+    case deplo::DType::boolean:
+    case deplo::DType::u8:
+      return use(std::uint8_t());
+    case deplo::DType::u16:
+      return use(std::uint16_t());
+    case deplo::DType::u32:
+      return use(std::uint32_t());
+    case deplo::DType::u64:
+      return use(std::uint64_t());
+  }
+  throw std::runtime_error(tensor.name + ": a type of a later version of deplo");
+}
+
 /// Returns the values of the graph's parameter with the dimensions in the order of `tensor`.
 std::vector<float> permuted(const std::vector<float>& given, const deplo::Tensor& tensor) {
   if (tensor.permutation.empty()) return given;
@@ -149,14 +182,8 @@ class Runtime {
 
   void write(const deplo::Tensor& tensor, const std::vector<float>& values) {
     if (values.size() != count(tensor)) throw std::runtime_error(tensor.name + ": another number of values");
-    const std::vector<char> memory = tensor.dtype == deplo::DType::f32    ? stored<float>(values)
-                                     : tensor.dtype == deplo::DType::f16  ? stored<Half>(values)
-                                     : tensor.dtype == deplo::DType::bf16 ? stored<Bfloat16>(values)
-                                     : tensor.dtype == deplo::DType::i32  ? stored<std::int32_t>(values)
-                                     : tensor.dtype == deplo::DType::i64  ? stored<std::int64_t>(values)
-                                     : tensor.dtype == deplo::DType::i16  ? stored<std::int16_t>(values)
-                                     : tensor.dtype == deplo::DType::i8   ? stored<std::int8_t>(values)
-                                                                          : stored<std::uint8_t>(values);
+    const std::vector<char> memory =
+        with_element(tensor, [&](auto element) { return stored<decltype(element)>(values); });
     check(clEnqueueWriteBuffer(queue_.get(), slots_[tensor.slot].get(), CL_TRUE, offset(tensor), memory.size(),
                                memory.data(), 0, nullptr, nullptr),
           "write");
@@ -167,13 +194,7 @@ class Runtime {
     check(clEnqueueReadBuffer(queue_.get(), slots_[tensor.slot].get(), CL_TRUE, offset(tensor), memory.size(),
                               memory.data(), 0, nullptr, nullptr),
           "read");
-    if (tensor.dtype == deplo::DType::f32) return loaded<float>(memory);
-    if (tensor.dtype == deplo::DType::f16) return loaded<Half>(memory);
-    if (tensor.dtype == deplo::DType::bf16) return loaded<Bfloat16>(memory);
-    if (tensor.dtype == deplo::DType::i64) return loaded<std::int64_t>(memory);
-    if (tensor.dtype == deplo::DType::i16) return loaded<std::int16_t>(memory);
-    if (tensor.dtype == deplo::DType::i8) return loaded<std::int8_t>(memory);
-    return tensor.dtype == deplo::DType::i32 ? loaded<std::int32_t>(memory) : loaded<std::uint8_t>(memory);
+    return with_element(tensor, [&](auto element) { return loaded<decltype(element)>(memory); });
   }
 
   void launch(const deplo::Launch& launch) {
