@@ -209,7 +209,7 @@ std::string mode(const compare::Contest& contest) {
   if (contest.noisy) text += ", launches resampled";
   if (contest.workers > 0) text += fmt::format(", {} compilers in parallel with the device", contest.workers);
   if (contest.warm_start > 0)
-    text += fmt::format(", models learn first from {} records of each source", contest.warm_start);
+    text += fmt::format(", models learn first from {} records or estimates of each source", contest.warm_start);
   return text;
 }
 

@@ -302,7 +302,7 @@ std::string description(const Comparison& comparison) {
   if (contest.noisy) text += ", with noise";
   if (contest.workers > 0) text += fmt::format(", {} compilers in parallel with the device", contest.workers);
   if (contest.warm_start > 0)
-    text += fmt::format(", models learn first from {} records of each source", contest.warm_start);
+    text += fmt::format(", models learn first from {} records or estimates of each source", contest.warm_start);
   text += ". The score is 0 for random search and 1 for finding the best configuration at once.";
   if (comparison.interrupted) text += " Interrupted: unfinished spaces are not shown.";
   return text;

@@ -253,7 +253,7 @@ void add_search(Command command, TuneFlags& flags) {
       .repeated()
       .seldom();
   add_restrictions(command, flags.restrictions, "gpu on GPUs, else none");
-  command.option("--seed", flags.seed, "N", "Set the seed. The same seed tries the same schedules in the same order.")
+  command.option("--seed", flags.seed, "N", "Set the seed of all random choices.")
       .between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max())
       .seldom();
 }
