@@ -32,7 +32,7 @@ void add_objective(Command command, std::string& objective) {
 void add_device(Command command, std::string& device) {
   command
       .option("--device", device, "DEVICE",
-              "Use this device: cuda, cuda:N, opencl, opencl:N or interpreter (see `deplo devices`).")
+              "Use this device: cuda, cuda:N, opencl, opencl:N, interpreter or ptx:sm_N (see `deplo devices`).")
       .show_default();
 }
 

@@ -108,6 +108,8 @@ class PtxDevice final : public Device {
  public:
   explicit PtxDevice(PtxName name) : name_(std::move(name)) {
     const std::string& architecture = name_.architecture;
+    // First, because NVRTC knows architectures that are too old.
+    const Target target = architecture_target(architecture);
     const cuda::Nvrtc& nvrtc = cuda::Nvrtc::get();
     if (!nvrtc.supports(architecture))
       throw Error(fmt::format("ptx:{}: expected an architecture that NVRTC {} knows ({})", architecture,
@@ -120,7 +122,6 @@ class PtxDevice final : public Device {
              .platform = fmt::format("host, NVRTC {}", nvrtc.version()),
              .max_threads = 1024,
              .architecture = architecture};
-    const Target target = architecture_target(architecture);
     info_.units = target.units;
     info_.shared_bytes = target.shared_bytes;
     info_.max_threads = target.max_threads;
