@@ -118,7 +118,7 @@ std::optional<Value> Interpreter::augmented(const Statement& s, const Value& lef
     return std::nullopt;
   }
   const List* list = left.as<List>();
-  if (list && !list->tuple && s.name == "+") {
+  if (list && !list->tuple && !list->set && s.name == "+") {
     placed(s.place, [&] {
       Values more = items_of(session_, right);
       session_.spend(more.size());
@@ -128,6 +128,10 @@ std::optional<Value> Interpreter::augmented(const Statement& s, const Value& lef
   }
   const Id first_new = session_.size();
   const Value result = placed(s.place, [&] { return apply_binary(session_, s.name, left, right); });
+  if (const List* changed = result.as<List>(); list && list->set && changed && changed->set) {
+    *list->items = *changed->items;
+    return std::nullopt;
+  }
   if (!is_tensor(left) || !is_tensor(result)) return result;
   placed(s.place, [&] { session_.assign(left, session_.tensor(result), first_new); });
   return std::nullopt;

@@ -14,11 +14,11 @@ namespace {
 // The constructor of nn.Module has no effect here.
 constexpr Function module_constructor = {"__init__", of_module, "self", [](const Call&) { return Value{}; }};
 
-// Returns a method of a list, a dict or a string, or nullptr if there is none.
-const Function* find_method(const Value& object, std::string_view name) {
-  if (object.as<List>()) return find_function(of_list, name);
-  if (object.as<Dict*>()) return find_function(of_dict, name);
-  return object.as<std::string_view>() ? find_function(of_text, name) : nullptr;
+// Returns the space of the methods of a list, a set, a dict or a string, or 0 for other values.
+unsigned methods_of(const Value& object) {
+  if (const List* list = object.as<List>()) return list->set ? of_set : of_list;
+  if (object.as<Dict*>()) return of_dict;
+  return object.as<std::string_view>() ? unsigned{of_text} : 0U;
 }
 
 }  // namespace
@@ -35,7 +35,18 @@ Value Interpreter::attribute_of(const Value& object, std::string_view name) {
   if (const List* list = object.as<List>(); list && list->names)
     if (const auto at = std::ranges::find(*list->names, name); at != list->names->end())
       return (*list->items)[static_cast<std::size_t>(at - list->names->begin())];
-  if (const Function* f = find_method(object, name)) return {Builtin{f, std::make_shared<const Value>(object)}};
+  const unsigned methods = methods_of(object);
+  if (const Function* f = find_function(methods, name)) return {Builtin{f, std::make_shared<const Value>(object)}};
+  if (const std::string_view method = written_name(methods, name); !method.empty())
+    return bound(written(method), object);
+  if (methods != 0) {
+    std::vector<std::string> known = function_names(methods);
+    std::ranges::move(written_names(methods), std::back_inserter(known));
+    if (const List* list = object.as<List>(); list && list->names)
+      known.insert(known.end(), list->names->begin(), list->names->end());
+    throw Error(fmt::format("expected a method of {} (docs/expressions.md), found `{}`{}", describe(object), name,
+                            did_you_mean(name, known)));
+  }
   throw Error(fmt::format("expected a tensor or a module before `.{}`, found {}", name, describe(object)));
 }
 

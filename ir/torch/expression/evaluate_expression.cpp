@@ -99,6 +99,7 @@ Value Interpreter::binary(const Expr& e, Scope& scope) {
 
 Value Interpreter::name(const Expr& e, Scope& scope) {
   if (const Scope* found = find_scope(scope, globals_, e.text)) return found->variables.find(e.text)->second;
+  if (const std::string_view builtin = written_name(in_python, e.text); !builtin.empty()) return written(builtin);
   Value found = find_global(e.text);
   if (!found.as<Missing>()) return found;
   if (const auto array = arrays_.find(e.text); array != arrays_.end())
@@ -127,7 +128,7 @@ Value Interpreter::list(const Expr& e, Scope& scope) {
   Values items;
   for (const Expr& item : e.children) append(item, items, scope);
   return placed(e.place, [&] {
-    if (e.kind == Expr::Kind::set) items = without_repetitions(session_, items);
+    if (e.kind == Expr::Kind::set) return make_set(session_, items);
     return e.kind == Expr::Kind::tuple ? make_list(std::move(items)) : session_.list(std::move(items));
   });
 }
@@ -223,8 +224,8 @@ Value Interpreter::comprehension(const Expr& e, Scope& outside) {
   });
   if (is_dict) return {dict};
   return placed(e.place, [&] {
-    if (e.text == "{") items = without_repetitions(session_, items);
-    return e.text == "[" || e.text == "{" ? session_.list(std::move(items)) : make_list(std::move(items));
+    if (e.text == "{") return make_set(session_, items);
+    return e.text == "[" ? session_.list(std::move(items)) : make_list(std::move(items));
   });
 }
 

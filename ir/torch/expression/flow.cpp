@@ -4,6 +4,7 @@
 #include <array>
 
 #include "ir/torch/expression/interpreter.h"
+#include "ir/torch/expression/operators.h"
 #include "ir/torch/expression/sequence.h"
 
 namespace deplo::ir::torch::python {
@@ -110,7 +111,11 @@ void Interpreter::remove(const Expr& target, Scope& scope) {
     auto* const* o = object.as<Object*>();
     if (o && (*o)->attributes.erase(target.text)) return;
   }
-  fail(where_, target.place, "expected a variable or an attribute after `del`");
+  if (target.kind == Expr::Kind::subscript) {
+    const Value object = evaluate(target.children[0], scope), index = evaluate(target.children[1], scope);
+    return placed(target.place, [&] { delete_subscript(session_, object, index); });
+  }
+  fail(where_, target.place, "expected a variable, an attribute or an element after `del`");
 }
 
 void Interpreter::outer(const Statement& s, Scope& scope) {

@@ -118,6 +118,28 @@ Value repeated(Session& session, const List& list, const Value& times) {
   return list.tuple ? make_list(std::move(items)) : session.list(std::move(items));
 }
 
+// Applies an operator of sets. Returns nullopt for other operators.
+std::optional<Value> on_sets(Session& session, std::string_view op, const List& a, const List& b) {
+  session.spend(1 + a.items->size() * b.items->size() / 8);
+  const auto has = [](const List& set, const Value& v) {
+    return std::ranges::any_of(*set.items, [&](const Value& item) { return equal(item, v); });
+  };
+  const auto part = [&](const List& set, const List& other, bool shared) {
+    Values items;
+    std::ranges::copy_if(*set.items, std::back_inserter(items),
+                         [&](const Value& v) { return has(other, v) == shared; });
+    return items;
+  };
+  if (op == "<=" || op == "<") return Value{part(a, b, false).empty() && (op == "<=" || !part(b, a, false).empty())};
+  if (op == ">=" || op == ">") return on_sets(session, op == ">=" ? "<=" : "<", b, a);
+  if (op == "&") return make_set(session, part(a, b, true));
+  if (op == "-") return make_set(session, part(a, b, false));
+  if (op != "|" && op != "^") return {};
+  Values items = op == "|" ? *a.items : part(a, b, false);
+  std::ranges::move(part(b, a, false), std::back_inserter(items));
+  return make_set(session, items);
+}
+
 Value on_numbers(std::string_view op, const Value& left, const Value& right) {
   const double x = *to_number(left), y = *to_number(right);
   const bool *p = left.as<bool>(), *q = right.as<bool>();
@@ -169,13 +191,15 @@ Value joined_modules(Session& session, const Object& a, const Object& b) {
 Value apply_binary(Session& session, std::string_view op, const Value& left, const Value& right) {
   if (to_number(left) && to_number(right)) return on_numbers(op, left, right);
   const List *a = left.as<List>(), *b = right.as<List>();
-  if (op == "+" && a && b && a->tuple == b->tuple) {
+  if (a && b && a->set && b->set)
+    if (const std::optional<Value> result = on_sets(session, op, *a, *b)) return *result;
+  if (op == "+" && a && b && a->tuple == b->tuple && !a->set && !b->set) {
     Values joined = *a->items;
     session.spend(a->items->size() + b->items->size());
     joined.insert(joined.end(), b->items->begin(), b->items->end());
     return a->tuple ? make_list(std::move(joined)) : session.list(std::move(joined));
   }
-  if (op == "*" && (a || b)) return repeated(session, a ? *a : *b, a ? right : left);
+  if (op == "*" && ((a && !a->set) || (b && !b->set))) return repeated(session, a ? *a : *b, a ? right : left);
   const auto *s = left.as<std::string_view>(), *t = right.as<std::string_view>();
   auto *const *p = left.as<Object*>(), *const *q = right.as<Object*>();
   if (op == "+" && p && q && holds_others(**p) && holds_others(**q)) return joined_modules(session, **p, **q);

@@ -15,6 +15,10 @@ Value apply_unary(Session&, std::string_view op, const Value&);
 Value apply_subscript(Session&, const Value& object, const Value& index);
 /// Executes `object[index] = value` for the same kinds of objects, except strings.
 void set_subscript(Session&, const Value& object, const Value& index, const Value& value);
+/// Executes `del object[index]` for a list, a dict, or a module that holds others.
+void delete_subscript(Session&, const Value& object, const Value& index);
+/// Names the modules that a module holds by their positions: 0, 1, …
+void renumber(Object&);
 /// Adds a module to a module that holds others. It replaces an existing module of this name.
 void add_module(Session&, Object&, std::string_view name, const Value&);
 

@@ -67,6 +67,7 @@ std::string list_text(const List& list) {
     if (text.size() > max_text) return text + "…";
     text += (text.empty() ? "" : ", ") + (item.as<List>() ? describe(item) : quoted(item));
   }
+  if (list.set) return text.empty() ? "set()" : "{" + text + "}";
   if (!list.tuple) return "[" + text + "]";
   return "(" + text + (list.items->size() == 1 ? ",)" : ")");
 }
@@ -149,13 +150,15 @@ bool is_same(const Value& a, const Value& b) {
   return a.is.index() == b.is.index() && equal(a, b);
 }
 
-Values without_repetitions(Session& session, const Values& values) {
+Value make_set(Session& session, const Values& values) {
   Values kept;
   for (const Value& value : values) {
     session.spend(1 + kept.size() / 8);
     if (std::ranges::none_of(kept, [&](const Value& k) { return equal(k, value); })) kept.push_back(value);
   }
-  return kept;
+  Value set = session.list(std::move(kept));
+  std::get<List>(set.is).set = true;
+  return set;
 }
 
 void insert_item(Session& session, Dict& dict, const Value& key, const Value& value) {
@@ -183,23 +186,132 @@ std::string to_text(const Value& value) {
   return describe(value);
 }
 
+namespace {
+
+/// A format of Python: [[fill]align][sign][0][width][,][.precision][type].
+struct Format {
+  char fill = ' ', align = 0, sign = '-', group = 0, type = 0;  // 0: not given
+  std::size_t width = 0;
+  std::optional<int> precision;
+};
+
+Format parse_format(std::string_view spec) {
+  Format f;
+  std::string_view rest = spec;
+  const auto next_of = [&](std::string_view letters) {
+    return !rest.empty() && letters.find(rest[0]) != std::string_view::npos;
+  };
+  const auto take = [&] {
+    const char letter = rest[0];
+    rest.remove_prefix(1);
+    return letter;
+  };
+  const auto number = [&] {
+    std::size_t n = 0;
+    while (next_of("0123456789") && n <= max_text) n = n * 10 + static_cast<std::size_t>(take() - '0');
+    return n;
+  };
+  constexpr std::string_view aligns = "<>^=";
+  if (rest.size() > 1 && aligns.find(rest[1]) != std::string_view::npos) f.fill = take();
+  if (next_of(aligns)) f.align = take();
+  if (next_of("+- ")) f.sign = take();
+  if (next_of("0")) {
+    take();
+    if (f.align == 0) f.fill = '0', f.align = '=';
+  }
+  f.width = number();
+  if (next_of(",_")) f.group = take();
+  if (next_of(".")) {
+    take();
+    f.precision = static_cast<int>(std::min<std::size_t>(number(), 60));
+  }
+  if (next_of("bdeEfFgGosxX%")) f.type = take();
+  if (!rest.empty() || f.width > max_text)
+    throw Error(fmt::format("expected a format such as .2f, 3d or >8, found {}", spec));
+  return f;
+}
+
+// Returns the digits of a number of 0 or more.
+std::string digits_of(const Format& f, double number) {
+  const int precision = f.precision.value_or(6);
+  switch (f.type) {
+    case 'e':
+      return fmt::format("{:.{}e}", number, precision);
+    case 'E':
+      return fmt::format("{:.{}E}", number, precision);
+    case 'g':
+      return fmt::format("{:.{}g}", number, precision);
+    case 'G':
+      return fmt::format("{:.{}G}", number, precision);
+    case '%':
+      return fmt::format("{:.{}f}%", number * 100, precision);
+    case 0: {
+      if (!f.precision) return to_text({number});
+      std::string text = fmt::format("{:.{}g}", number, precision);
+      return text.find_first_of(".ein") == std::string::npos ? text + ".0" : text;
+    }
+    default:
+      return fmt::format("{:.{}f}", number, precision);
+  }
+}
+std::string digits_of(const Format& f, std::uint64_t number) {
+  switch (f.type) {
+    case 'b':
+      return fmt::format("{:b}", number);
+    case 'o':
+      return fmt::format("{:o}", number);
+    case 'x':
+      return fmt::format("{:x}", number);
+    case 'X':
+      return fmt::format("{:X}", number);
+    default:
+      return fmt::format("{}", number);
+  }
+}
+
+std::string grouped(std::string digits, char separator) {
+  std::size_t end = std::min(digits.find_first_not_of("0123456789"), digits.size());
+  for (; end > 3; end -= 3) digits.insert(end - 3, 1, separator);
+  return digits;
+}
+
+std::string padded(const Format& f, const std::string& sign, const std::string& text, char default_align) {
+  const std::size_t size = sign.size() + text.size(), more = f.width - std::min(f.width, size);
+  const char align = f.align == 0 ? default_align : f.align;
+  if (align == '=') return sign + std::string(more, f.fill) + text;
+  const std::size_t before = align == '>' ? more : align == '^' ? more / 2 : 0;
+  return std::string(before, f.fill) + sign + text + std::string(more - before, f.fill);
+}
+
+std::string number_text(const Format& f, const Value& value) {
+  constexpr std::string_view of_integers = "bdoxX";
+  const std::optional<std::int64_t> integer = to_integer(value);
+  const double number = *to_number(value);
+  const bool whole = of_integers.find(f.type) != std::string_view::npos;
+  if (f.type == 's' || (whole && !integer))
+    throw Error(fmt::format("expected {} for the format `{}`, found {}", whole ? "an integer" : "a string", f.type,
+                            describe(value)));
+  const bool negative = std::signbit(number), as_integer = integer && (whole || f.type == 0);
+  const std::uint64_t magnitude = !integer ? 0 : negative ? 0 - static_cast<std::uint64_t>(*integer) : *integer;
+  std::string digits = as_integer ? digits_of(f, magnitude) : digits_of(f, std::abs(number));
+  if (f.group != 0) digits = grouped(std::move(digits), f.group);
+  return padded(f, negative ? "-" : f.sign == '-' ? "" : std::string(1, f.sign), digits, '>');
+}
+
+}  // namespace
+
 std::string formatted(const Value& value, std::string_view format) {
   const std::size_t colon = format.find(':');
   const std::string_view spec = colon == std::string_view::npos ? std::string_view() : format.substr(colon + 1);
+  const bool converted = format.starts_with('!');
   const std::string plain = format.starts_with("!r") ? quoted(value) : to_text(value);
   if (spec.empty()) return plain;
-  const std::optional<double> number = to_number(value);
-  int digits = 6;
-  if (spec.starts_with('.')) std::from_chars(spec.data() + 1, spec.data() + spec.size(), digits);
-  digits = std::clamp(digits, 0, 60);
-  if (number && spec.ends_with('f')) return fmt::format("{:.{}f}", *number, digits);
-  if (number && spec.ends_with('e')) return fmt::format("{:.{}e}", *number, digits);
-  std::size_t width = 0;
-  const auto [end, error] = std::from_chars(spec.data(), spec.data() + spec.size(), width);
-  const bool fits = error == std::errc() && width <= max_text && (end == spec.data() + spec.size() || *end == 'd');
-  if (!fits) throw Error(fmt::format("expected a format such as .2f or 3d, found {}", spec));
-  if (!number) return fmt::format("{:<{}}", plain, width);
-  return spec.starts_with('0') ? fmt::format("{:0>{}}", plain, width) : fmt::format("{:>{}}", plain, width);
+  Format f = parse_format(spec);
+  if (to_number(value) && !converted) return number_text(f, value);
+  if (f.type != 0 && f.type != 's')
+    throw Error(fmt::format("expected a number for the format `{}`, found {}", f.type, describe(value)));
+  if (f.align == '=') f.align = '<';  // `08` pads a string on the right
+  return padded(f, "", plain.substr(0, f.precision ? static_cast<std::size_t>(*f.precision) : plain.size()), '<');
 }
 
 namespace {
@@ -242,22 +354,41 @@ std::string filled_in(std::string_view text, const Values& items, const Dict& na
   return out;
 }
 
+namespace {
+
+// Returns the text of a value for a conversion of `%`, such as "-5s" or "05.1f".
+std::string converted(const Value& value, std::string_view conversion) {
+  const char type = conversion.back();
+  const std::size_t count = std::min(conversion.find_first_not_of("-+ 0#"), conversion.size());
+  const std::string_view flags = conversion.substr(0, count);
+  const auto has = [&](char flag) { return flags.find(flag) != std::string_view::npos; };
+  const bool is_text = type == 's' || type == 'r', is_decimal = type == 'd' || type == 'i';
+  std::string spec = has('-') ? "<" : is_text || !has('0') ? ">" : "";
+  if (!is_text && (has('+') || has(' '))) spec += has('+') ? '+' : ' ';
+  if (!is_text && has('0') && !has('-')) spec += '0';
+  spec += conversion.substr(count, conversion.size() - count - 1);
+  if (is_text) return formatted(value, (type == 'r' ? "!r:" : "!s:") + spec);
+  const auto* real = value.as<double>();
+  const bool fits = real && is_decimal && std::abs(*real) < 0x1p63;
+  return formatted(fits ? Value{static_cast<std::int64_t>(*real)} : value, ":" + spec + (is_decimal ? 'd' : type));
+}
+
+}  // namespace
+
 std::string filled_in(std::string_view text, const Value& values) {
   const List* several = values.as<List>();
   const Values items = several && several->tuple ? *several->items : Values{values};
   std::string out;
   std::size_t next = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
-    const std::size_t end = text[at] == '%' ? text.find_first_of("%disrfeg", at + 1) : std::string_view::npos;
+    const std::size_t end = text[at] == '%' ? text.find_first_of("%disrfFeEgGxXo", at + 1) : std::string_view::npos;
     if (end == std::string_view::npos || text[end] == '%') {
       out += text[at];
       at = end == std::string_view::npos ? at : end;
       continue;
     }
     if (next == items.size()) throw Error(fmt::format("`%`: expected a value for each %, found {}", items.size()));
-    const bool is_text = text[end] == 's' || text[end] == 'r' || text[end] == 'i';
-    const std::string_view spec = text.substr(at + 1, end - at - (is_text ? 1 : 0));
-    out += formatted(items[next++], text[end] == 'r' ? "!r" : spec == "d" ? "" : ":" + std::string(spec));
+    out += converted(items[next++], text.substr(at + 1, end - at));
     at = end;
   }
   return out;

@@ -25,7 +25,8 @@ Values items_to_unpack(Session&, const Value&);
 bool contains(Session&, const Value& sequence, const Value&);
 /// Whether Python's `is` holds.
 bool is_same(const Value&, const Value&);
-Values without_repetitions(Session&, const Values&);
+/// Returns a set of the values.
+Value make_set(Session&, const Values&);
 void insert_item(Session&, Dict&, const Value& key, const Value&);
 /// Executes `object.name = value`.
 void set_attribute(Session&, Object&, std::string_view name, const Value&);

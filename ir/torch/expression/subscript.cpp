@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "ir/torch/expression/functions/library.h"
 #include "ir/torch/expression/operators.h"
@@ -252,7 +253,7 @@ void add_module(Session& session, Object& object, std::string_view name, const V
 }
 
 Value apply_subscript(Session& session, const Value& object, const Value& index) {
-  if (const List* list = object.as<List>()) return element_of(session, *list, index);
+  if (const List* list = object.as<List>(); list && !list->set) return element_of(session, *list, index);
   if (const auto* text = object.as<std::string_view>()) return letters_of(session, *text, index);
   if (object.as<Opaque>()) return object;  // such as Optional[int]
   if (auto* const* o = object.as<Object*>(); o && holds_others(**o)) return of_modules(session, **o, index);
@@ -260,6 +261,11 @@ Value apply_subscript(Session& session, const Value& object, const Value& index)
     return session.invoke(session.attribute(object, "__getitem__"), {{index}, {}});
   if (auto* const* dict = object.as<Dict*>()) {
     if (const Value* found = find_item(**dict, index)) return *found;
+    if ((*dict)->factory) {
+      const Value made = session.invoke(*(*dict)->factory, {});
+      insert_item(session, **dict, index, made);
+      return made;
+    }
     throw Error(fmt::format("expected a key of the dict, found {}", describe(index)));
   }
   if (!is_tensor(object))
@@ -273,7 +279,7 @@ Value apply_subscript(Session& session, const Value& object, const Value& index)
 }
 
 void set_subscript(Session& session, const Value& object, const Value& index, const Value& value) {
-  if (const List* list = object.as<List>(); list && !list->tuple) {
+  if (const List* list = object.as<List>(); list && !list->tuple && !list->set) {
     if (const Slice* s = index.as<Slice>()) return set_items(session, *list->items, *s, value);
     const auto* i = index.as<std::int64_t>();
     if (!i) throw Error(fmt::format("expected an integer as the index of an element, found {}", describe(index)));
@@ -290,6 +296,61 @@ void set_subscript(Session& session, const Value& object, const Value& index, co
   const Id first_new = session.size(), x = session.tensor(object);
   const Id part = session.operand(value, "[]", 1);
   session.assign(object, with_part(session, x, indices_of(session, index), {}, part), first_new);
+}
+
+namespace {
+
+// Returns the positions that an integer or a slice selects, the last one first.
+std::vector<std::int64_t> places_to_delete(const Value& index, std::size_t size) {
+  const auto count = static_cast<std::int64_t>(size);
+  if (const auto* i = index.as<std::int64_t>()) return {in_range(*i, count)};
+  const Slice* s = index.as<Slice>();
+  if (!s) throw Error(fmt::format("expected an integer or a slice as an index after `del`, found {}", describe(index)));
+  std::vector<std::int64_t> places = places_of(*s, count);
+  std::ranges::sort(places, std::greater());
+  return places;
+}
+
+void delete_module(Object& object, const Value& index) {
+  const auto* name = index.as<std::string_view>();
+  if (!name) {
+    for (const std::int64_t place : places_to_delete(index, object.items.size()))
+      object.items.erase(object.items.begin() + place);
+    return renumber(object);
+  }
+  if (std::erase_if(object.items, [&](const auto& item) { return item.first == *name; }) == 0)
+    throw Error(fmt::format("expected the name of a module after `del`, found '{}'", *name));
+}
+
+}  // namespace
+
+void renumber(Object& object) {
+  for (std::size_t i = 0; i < object.items.size(); ++i) {
+    auto& [name, value] = object.items[i];
+    name = std::to_string(i);
+    if (auto* const* item = value.as<Object*>(); item && (*item)->parent == &object) (*item)->name = name;
+  }
+}
+
+void delete_subscript(Session& session, const Value& object, const Value& index) {
+  const List* list = object.as<List>();
+  auto* const* dict = object.as<Dict*>();
+  auto* const* module = object.as<Object*>();
+  if (list && !list->tuple && !list->set) {
+    session.spend(1 + list->items->size() / 64);
+    for (const std::int64_t place : places_to_delete(index, list->items->size()))
+      list->items->erase(list->items->begin() + place);
+  } else if (dict) {
+    if (std::erase_if((*dict)->items, [&](const auto& item) { return equal(item.first, index); }) == 0)
+      throw Error(fmt::format("expected a key of the dict after `del`, found {}", describe(index)));
+  } else if (module && holds_others(**module)) {
+    delete_module(**module, index);
+  } else {
+    throw Error(
+        fmt::format("expected an element of a list, of a dict or of a module that holds others after `del`, "
+                    "found an element of {}",
+                    describe(object)));
+  }
 }
 
 }  // namespace deplo::ir::torch::python

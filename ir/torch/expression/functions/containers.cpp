@@ -44,11 +44,7 @@ Value insert(const Call& c) {
   if (!c.value("module").as<Object*>()) c.fail("module", "a module");
   c.session.give_name(c.value("module"), &object, std::to_string(at));
   object.items.emplace(object.items.begin() + at, std::to_string(at), c.value("module"));
-  for (std::size_t i = 0; i < object.items.size(); ++i) {
-    Object* item = *object.items[i].second.as<Object*>();
-    object.items[i].first = std::to_string(i);
-    if (item->parent == &object) item->name = std::to_string(i);
-  }
+  renumber(object);
   return {};
 }
 Value add(const Call& c) {

@@ -25,8 +25,8 @@ const std::vector<Function>& functions() {
       for (const Function& f : family.functions)
         if (f.spaces != stateless_module) found.push_back(f);
     for (const std::span<const Function> others :
-         {random_functions(), number_functions(), sequence_functions(), object_functions(), container_functions(),
-          initialisers(), einops_functions()})
+         {random_functions(), number_functions(), sequence_functions(), text_functions(), object_functions(),
+          container_functions(), initialisers(), einops_functions()})
       found.insert(found.end(), others.begin(), others.end());
     return found;
   }();

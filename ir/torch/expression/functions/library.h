@@ -15,6 +15,7 @@ namespace deplo::ir::torch::python {
 std::span<const Function> random_functions();
 std::span<const Function> number_functions();
 std::span<const Function> sequence_functions();
+std::span<const Function> text_functions();
 std::span<const Function> object_functions();
 std::span<const Function> container_functions();
 std::span<const Function> initialisers();
@@ -36,8 +37,8 @@ std::string_view written_functions_text();
 std::string_view written_fourier_text();
 std::string_view written_modules_text();
 std::string_view written_losses_text();
-/// Returns the name of the definition to which `name` refers in the namespace `space`, or "" if there is none.
-std::string_view written_name(std::string_view space, std::string_view name);
+/// Returns the name of the definition to which `name` refers in these namespaces, or "" if there is none.
+std::string_view written_name(unsigned spaces, std::string_view name);
 bool is_written(unsigned spaces, std::string_view name);
 std::vector<std::string> written_names(unsigned spaces);
 /// Returns the flags of a namespace's functions, such as in_functional for `torch.nn.functional`.

@@ -29,9 +29,11 @@ bool is_builtin_instance(const Value& value, std::string_view name) {
   if (name == "float") return value.as<double>() != nullptr;
   if (name == "bool") return value.as<bool>() != nullptr;
   if (name == "str") return value.as<std::string_view>() != nullptr;
-  if (name == "list") return list && !list->tuple;
+  if (name == "list") return list && !list->tuple && !list->set;
+  if (name == "set" || name == "frozenset") return list && list->set;
   if (name == "tuple" || name == "Size") return list && list->tuple;
   if (name == "dict") return value.as<Dict*>() != nullptr;
+  if (name == "defaultdict") return value.as<Dict*>() && (*value.as<Dict*>())->factory;
   if (name == "Tensor") return is_tensor(value);
   if (name == "Parameter") return leaf && (*leaf)->parameter;
   if (name == "type") return is_class(value);
@@ -101,7 +103,7 @@ Value next(const Call& c) {
 
 Value type_of(const Call& c) {
   const Value& object = c.value("object");
-  for (const char* name : {"bool", "int", "float", "str", "list", "tuple", "dict"})  // a bool is an int, too
+  for (const char* name : {"bool", "int", "float", "str", "list", "set", "tuple", "dict"})  // a bool is an int, too
     if (is_builtin_instance(object, name)) return {Builtin{find_function(in_python, name), nullptr}};
   if (is_tensor(object)) return {Builtin{find_function(in_torch, "Tensor"), nullptr}};
   return c.session.attribute(object, "__class__");

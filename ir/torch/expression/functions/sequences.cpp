@@ -1,4 +1,4 @@
-// Python's built-in functions of lists, dicts and strings, and their methods.
+// Python's built-in functions of lists, sets and dicts, and their methods.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,9 +53,7 @@ Value zip(const Call& c) {
 
 Value to_list(const Call& c) { return c.session.list(c.given("iterable") ? items(c, "iterable") : Values{}); }
 Value to_tuple(const Call& c) { return make_list(c.given("iterable") ? items(c, "iterable") : Values{}); }
-Value to_set(const Call& c) {
-  return c.session.list(c.given("iterable") ? without_repetitions(c.session, items(c, "iterable")) : Values{});
-}
+Value to_set(const Call& c) { return make_set(c.session, c.given("iterable") ? items(c, "iterable") : Values{}); }
 
 Value sum(const Call& c) {
   Value total = c.value("start");
@@ -69,27 +67,34 @@ Value reversed(const Call& c) {
   return make_list(std::move(all));
 }
 
-// Whether a comes before b. Both must be numbers, or both strings.
+// Whether a comes before b. Both must be numbers, both strings, or both sequences of such values.
 bool before(const Value& a, const Value& b) {
+  const List *p = a.as<List>(), *q = b.as<List>();
+  if (p && q) {
+    const auto [x, y] = std::ranges::mismatch(*p->items, *q->items, equal);
+    return y != q->items->end() && (x == p->items->end() || before(*x, *y));
+  }
   const auto x = to_number(a), y = to_number(b);
   if (x && y) return *x < *y;
   const auto *s = a.as<std::string_view>(), *t = b.as<std::string_view>();
   if (!s || !t)
-    throw Error(fmt::format("sorted: expected numbers or strings, found {} and {}", describe(a), describe(b)));
+    throw Error(
+        fmt::format("sorted: expected numbers, strings or tuples of them, found {} and {}", describe(a), describe(b)));
   return *s < *t;
 }
 
-Value sorted(const Call& c) {
+Values in_order(const Call& c, const Values& all) {
   std::vector<std::pair<Value, Value>> keyed;
-  for (const Value& item : items(c, "iterable"))
+  for (const Value& item : all)
     keyed.emplace_back(c.given("key") ? c.session.invoke(c.value("key"), {{item}, {}}) : item, item);
   const bool down = c.flag("reverse");
   std::ranges::stable_sort(
       keyed, [&](const auto& a, const auto& b) { return down ? before(b.first, a.first) : before(a.first, b.first); });
   Values sorted;
   for (const auto& [key, item] : keyed) sorted.push_back(item);
-  return c.session.list(std::move(sorted));
+  return sorted;
 }
+Value sorted(const Call& c) { return c.session.list(in_order(c, items(c, "iterable"))); }
 
 Value map(const Call& c) {
   const Values& rest = *c.value("iterables").as<List>()->items;
@@ -256,7 +261,46 @@ Value clear(const Call& c) {
     changeable(c).clear();
   return {};
 }
-Value copy_list(const Call& c) { return c.session.list(items(c, "self")); }
+Value sort(const Call& c) {
+  Values ordered = in_order(c, items(c, "self"));
+  changeable(c) = std::move(ordered);
+  return {};
+}
+Value copy_list(const Call& c) {
+  return c.value("self").as<List>()->set ? make_set(c.session, items(c, "self")) : c.session.list(items(c, "self"));
+}
+
+// A method of lists and sets. Returns whether the item was there.
+bool take_out(const Call& c) {
+  Values& list = changeable(c);
+  c.session.spend(1 + list.size() / 8);
+  const auto found = std::ranges::find_if(list, [&](const Value& v) { return equal(v, c.value("item")); });
+  if (found == list.end()) return false;
+  list.erase(found);
+  return true;
+}
+Value remove(const Call& c) {
+  if (!take_out(c)) c.fail("item", "one of the elements");
+  return {};
+}
+Value discard(const Call& c) {
+  take_out(c);
+  return {};
+}
+Value add(const Call& c) {
+  Values& set = changeable(c);
+  c.session.spend(1 + set.size() / 8);
+  if (std::ranges::none_of(set, [&](const Value& v) { return equal(v, c.value("item")); }))
+    set.push_back(c.value("item"));
+  return {};
+}
+Value pop_first(const Call& c) {
+  Values& set = changeable(c);
+  if (set.empty()) c.fail("self", "a set of at least one element");
+  Value item = set.front();
+  set.erase(set.begin());
+  return item;
+}
 Value index(const Call& c) {
   const Values all = items(c, "self");
   const auto found = std::ranges::find_if(all, [&](const Value& v) { return equal(v, c.value("item")); });
@@ -299,6 +343,13 @@ Value to_dict(const Call& c) {
   return {dict};
 }
 
+Value default_dict(const Call& c) {
+  const Value made = to_dict(c);
+  if (c.given("default_factory"))
+    (*made.as<Dict*>())->factory = std::make_shared<const Value>(c.value("default_factory"));
+  return made;
+}
+
 Value keys(const Call& c) { return make_list(items(c, "self")); }
 Value values(const Call& c) {
   Values all;
@@ -334,72 +385,8 @@ Value copy_dict(const Call& c) {
   Dict* copy = c.session.make_dict();
   c.session.spend(dict_of(c).items.size());
   copy->items = dict_of(c).items;
+  copy->factory = dict_of(c).factory;
   return {copy};
-}
-
-// Functions and methods of strings
-
-std::string_view text_of(const Call& c, std::string_view parameter) {
-  const auto* s = c.value(parameter).as<std::string_view>();
-  if (!s) c.fail(parameter, "a string");
-  return *s;
-}
-
-Value to_string(const Call& c) { return {c.session.text(c.has("object") ? to_text(c.value("object")) : "")}; }
-template <bool upper>
-Value cased(const Call& c) {
-  std::string text(text_of(c, "self"));
-  for (char& letter : text) {
-    if (upper && letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
-    if (!upper && letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
-  return {c.session.text(std::move(text))};
-}
-Value starts_with(const Call& c) { return {text_of(c, "self").starts_with(text_of(c, "prefix"))}; }
-Value ends_with(const Call& c) { return {text_of(c, "self").ends_with(text_of(c, "suffix"))}; }
-Value strip(const Call& c) {
-  const std::string_view text = text_of(c, "self"), blank = " \t\n";
-  const std::size_t begin = text.find_first_not_of(blank);
-  return {begin == std::string_view::npos ? std::string_view()
-                                          : text.substr(begin, text.find_last_not_of(blank) - begin + 1)};
-}
-Value split(const Call& c) {
-  std::string_view text = text_of(c, "self");
-  const std::string_view by = c.given("sep") ? text_of(c, "sep") : " ";
-  if (by.empty()) c.fail("sep", "at least one letter");
-  Values parts;
-  for (std::size_t end = text.find(by); end != std::string_view::npos; end = text.find(by)) {
-    if (end > 0 || c.given("sep")) parts.push_back({text.substr(0, end)});
-    text.remove_prefix(end + by.size());
-  }
-  if (!text.empty() || c.given("sep")) parts.push_back({text});
-  return c.session.list(std::move(parts));
-}
-Value join(const Call& c) {
-  std::string text;
-  for (const Value& part : items(c, "iterable")) {
-    const auto* s = part.as<std::string_view>();
-    if (!s) c.fail("iterable", "strings");
-    text += (text.empty() ? "" : std::string(text_of(c, "self"))) + std::string(*s);
-    c.session.spend(1 + text.size() / 64);
-  }
-  return {c.session.text(std::move(text))};
-}
-Value format(const Call& c) {
-  return {c.session.text(
-      filled_in(text_of(c, "self"), *c.value("objects").as<List>()->items, **c.value("named").as<Dict*>()))};
-}
-Value replace(const Call& c) {
-  const std::string_view text = text_of(c, "self"), old = text_of(c, "old"), by = text_of(c, "new");
-  if (old.empty()) c.fail("old", "at least one letter");
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const bool found = text.substr(at).starts_with(old);
-    out += found ? by : text.substr(at, 1);
-    at += found ? old.size() : 1;
-    c.session.spend(1 + by.size() / 16);
-  }
-  return {c.session.text(std::move(out))};
 }
 
 // clang-format off
@@ -411,6 +398,7 @@ constexpr std::array rows = {
     Function{"tuple", in_python, "iterable=None", to_tuple},
     Function{"Size", in_torch, "iterable=None", to_tuple},
     Function{"set", in_python, "iterable=None", to_set},
+    Function{"frozenset", in_python, "iterable=None", to_set},
     Function{"sum", in_python, "iterable, start=0", sum},
     Function{"reversed", in_python, "sequence", reversed},
     Function{"sorted", in_python, "iterable, *, key=None, reverse=False", sorted},
@@ -419,8 +407,8 @@ constexpr std::array rows = {
     Function{"all", in_python, "iterable", quantified<true>},
     Function{"any", in_python, "iterable", quantified<false>},
     Function{"dict", in_python, "mapping=None, **items", to_dict},
-    Function{"str", in_python, "object=''", to_string},
     Function{"OrderedDict", in_library, "mapping=None, **items", to_dict},
+    Function{"defaultdict", in_library, "default_factory=None, mapping=None, **items", default_dict},
     Function{"namedtuple", in_library, "typename, field_names", tuple_type},
     Function{"repeat", in_library, "object, times", repeat},
     Function{"chain", in_library, "*iterables", chain},
@@ -431,8 +419,13 @@ constexpr std::array rows = {
     Function{"insert", of_list, "self, index, item", insert},
     Function{"pop", of_list, "self, index=-1", pop},
     Function{"reverse", of_list, "self", reverse},
-    Function{"clear", of_list | of_dict, "self", clear},
-    Function{"copy", of_list, "self", copy_list},
+    Function{"sort", of_list, "self, *, key=None, reverse=False", sort},
+    Function{"remove", of_list | of_set, "self, item", remove},
+    Function{"add", of_set, "self, item", add},
+    Function{"discard", of_set, "self, item", discard},
+    Function{"pop", of_set, "self", pop_first},
+    Function{"clear", of_list | of_dict | of_set, "self", clear},
+    Function{"copy", of_list | of_set, "self", copy_list},
     Function{"index", of_list, "self, item", index},
     Function{"count", of_list, "self, item", count},
     Function{"numel", of_list, "self", numel},
@@ -444,15 +437,6 @@ constexpr std::array rows = {
     Function{"setdefault", of_dict, "self, key, default=None", set_default},
     Function{"update", of_dict, "self, mapping=None, **items", update},
     Function{"copy", of_dict, "self", copy_dict},
-    Function{"lower", of_text, "self", cased<false>},
-    Function{"upper", of_text, "self", cased<true>},
-    Function{"startswith", of_text, "self, prefix", starts_with},
-    Function{"endswith", of_text, "self, suffix", ends_with},
-    Function{"strip", of_text, "self", strip},
-    Function{"split", of_text, "self, sep=None", split},
-    Function{"join", of_text, "self, iterable", join},
-    Function{"replace", of_text, "self, old, new", replace},
-    Function{"format", of_text, "self, *objects, **named", format},
 };
 // clang-format on
 

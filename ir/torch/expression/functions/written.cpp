@@ -28,6 +28,8 @@ const std::vector<Written>& written() {
       {in_special, {"entr", "expit", "gammaln", "ndtr", "psi", "xlog1py"}},
       {in_fft, {"fft", "fft2", "fftfreq", "fftn", "fftshift", "ifft", "ifft2", "ifftn", "ifftshift", "irfft", "irfft2",
                 "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn"}},
+      {of_set, {"difference", "intersection", "isdisjoint", "issubset", "issuperset", "symmetric_difference", "union",
+                "update"}},
       {as_method, {"astype"}},
       {in_torch, {"atleast_1d", "atleast_2d", "atleast_3d", "bartlett_window", "blackman_window", "block_diag",
                   "cartesian_prod",                  "chain_matmul", "column_stack", "concatenate", "embedding", "finfo", "group_norm", "hamming_window",
@@ -67,7 +69,15 @@ struct Renamed {
 };
 constexpr std::array renamed = {Renamed{in_parametrizations, "spectral_norm", "parametrized_spectral_norm"},
                                 Renamed{in_parametrizations, "weight_norm", "parametrized_weight_norm"},
-                                Renamed{in_einops, "einsum", "einops_einsum"}};
+                                Renamed{in_einops, "einsum", "einops_einsum"},
+                                Renamed{of_set, "difference", "set_difference"},
+                                Renamed{of_set, "intersection", "set_intersection"},
+                                Renamed{of_set, "isdisjoint", "set_isdisjoint"},
+                                Renamed{of_set, "issubset", "set_issubset"},
+                                Renamed{of_set, "issuperset", "set_issuperset"},
+                                Renamed{of_set, "symmetric_difference", "set_symmetric_difference"},
+                                Renamed{of_set, "union", "set_union"},
+                                Renamed{of_set, "update", "set_update"}};
 
 }  // namespace
 
@@ -78,8 +88,7 @@ std::string_view written_text() {
   return text;
 }
 
-std::string_view written_name(std::string_view space, std::string_view name) {
-  const unsigned spaces = functions_of(space);
+std::string_view written_name(unsigned spaces, std::string_view name) {
   if (!is_written(spaces, name)) return {};
   for (const auto& [of, plain, definition] : renamed)
     if ((spaces & of) != 0 && plain == name) return definition;

@@ -24,6 +24,33 @@ def checkpoint(function, *args, use_reentrant=None, preserve_rng_state=True, **k
 
 def expit(input): return torch.sigmoid(input)
 
+def set_update(self, *others):
+    for other in others:
+        for item in other:
+            self.add(item)
+
+def set_union(self, *others):
+    result = self.copy()
+    set_update(result, *others)
+    return result
+
+def set_intersection(self, *others):
+    result = self.copy()
+    for other in others:
+        result &= set(other)
+    return result
+
+def set_difference(self, *others):
+    result = self.copy()
+    for other in others:
+        result -= set(other)
+    return result
+
+def set_symmetric_difference(self, other): return self ^ set(other)
+def set_issubset(self, other): return self <= set(other)
+def set_issuperset(self, other): return self >= set(other)
+def set_isdisjoint(self, other): return not self & set(other)
+
 class SimpleNamespace:
     def __init__(self, **values):
         for name, value in values.items():

@@ -334,6 +334,10 @@ std::vector<Parameter> Parser::parameters(std::string_view end, bool annotated) 
   bool keyword_only = false;
   while (!take_if(end)) {
     const Token at = peek();
+    if (!all.empty() && !keyword_only && take_if("/")) {  // the parameters before it may also be given by their names
+      if (!peek().is(end)) expect(",");
+      continue;
+    }
     all.push_back(parameter(annotated));
     Parameter& last = all.back();
     if (last.kind == Parameter::Kind::plain && keyword_only) last.kind = Parameter::Kind::keyword_only;

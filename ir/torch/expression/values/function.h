@@ -35,6 +35,7 @@ enum Space : std::uint32_t {
   in_special = 1 << 22,           // torch.special., in addition to the functions of in_torch
   in_numpy = 1 << 21,             // numpy., in addition to the functions of in_math
   in_fft = 1 << 23,               // torch.fft.
+  of_set = 1 << 24,               // a method of a set
   either = in_torch | as_method
 };
 

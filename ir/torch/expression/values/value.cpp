@@ -19,7 +19,9 @@ std::string describe(const Value& value) {
       [](const std::string_view& s) { return fmt::format("the string '{}'", s.substr(0, 40)); },
       [](const DType& d) { return fmt::format("torch.{}", torch_name(d)); },
       [](const Dots&) -> string { return "..."; }, [](const Slice&) -> string { return "a slice"; },
-      [](const List& l) { return fmt::format("a {} of {}", l.tuple ? "tuple" : "list", l.items->size()); },
+      [](const List& l) {
+        return fmt::format("a {} of {}", l.tuple ? "tuple" : l.set ? "set" : "list", l.items->size());
+      },
       [](const Tensor&) -> string { return "a tensor"; },
       [](const Leaf* l) -> string { return l->parameter ? "a parameter" : "a tensor"; },
       [](const Object* o) { return fmt::format("a {}", o->type ? o->type->definition->name : o->module->name); },
@@ -59,8 +61,12 @@ bool equal_lists(const List& a, const List& b, int levels) {
     const List *p = x.as<List>(), *q = y.as<List>();
     return p && q ? equal_lists(*p, *q, levels - 1) : equal(x, y);
   };
-  return a.tuple == b.tuple && a.items->size() == b.items->size() &&
-         std::equal(a.items->begin(), a.items->end(), b.items->begin(), same);
+  if (a.tuple != b.tuple || a.set != b.set || a.items->size() != b.items->size()) return false;
+  const auto has_equal = [&](const Value& x) {
+    return std::ranges::any_of(*b.items, [&](const Value& y) { return same(x, y); });
+  };
+  return a.set ? std::ranges::all_of(*a.items, has_equal)
+               : std::equal(a.items->begin(), a.items->end(), b.items->begin(), same);
 }
 
 }  // namespace

@@ -25,16 +25,19 @@ struct Dots {};
 struct Slice {
   std::optional<std::int64_t> start, stop, step;
 };
-/// A tuple, whose items never change, or a list, whose items belong to the session (Session::list).
+/// A tuple, whose items never change, or a list or set, whose items belong to the session (Session::list). The items of
+/// a set are in the order of their insertion.
 struct List {
   std::shared_ptr<Values> items;
   int depth = 1;  // depth of nested tuples
   bool tuple = false;
   std::shared_ptr<const std::vector<std::string_view>> names = {};  // names of a named tuple's items; else null
+  bool set = false;
 };
 /// A dict. The items are in the order of their first insertion. Belongs to the session.
 struct Dict {
   std::vector<std::pair<Value, Value>> items;
+  std::shared_ptr<const Value> factory = {};  // what makes the values of new keys, in a defaultdict; otherwise null
 };
 struct Tensor {
   Id id = 0;          // a node or a handle (Session::copy)
