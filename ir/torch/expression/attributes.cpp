@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "core/text/nearest.h"
+#include "core/text/one_of.h"
 #include "ir/torch/expression/functions/library.h"
 #include "ir/torch/expression/interpreter.h"
 #include "ir/torch/operations/family.h"
@@ -21,6 +23,19 @@ unsigned methods_of(const Value& object) {
   return object.as<std::string_view>() ? unsigned{of_text} : 0U;
 }
 
+// Attributes of tensors that are never true here.
+constexpr std::array never = std::to_array<std::string_view>(
+    {"is_cuda", "is_meta", "is_mps", "is_quantized", "is_sparse", "is_xpu", "requires_grad"});
+
+Value dtype_attribute(DType dtype, std::string_view name) {
+  if (name == "itemsize") return {bytes(dtype)};
+  if (name == "is_floating_point") return {is_float(dtype)};
+  if (name == "is_complex") return {false};
+  if (name == "is_signed") return {dtype != DType::u8 && dtype != DType::boolean};
+  throw Error(
+      fmt::format("expected itemsize, is_floating_point, is_complex or is_signed of a dtype, found `{}`", name));
+}
+
 }  // namespace
 
 Value Interpreter::attribute_of(const Value& object, std::string_view name) {
@@ -32,6 +47,10 @@ Value Interpreter::attribute_of(const Value& object, std::string_view name) {
   if (object.as<ModuleBase>() && name == "__init__") return {Builtin{&module_constructor, nullptr}};
   if (object.as<Opaque>()) return {Opaque{name}};
   if (auto* const* module = object.as<const ModuleType*>(); module && name == "__name__") return {(*module)->name};
+  if (const DType* dtype = object.as<DType>()) return dtype_attribute(*dtype, name);
+  // A device is a string such as 'cuda:0'.
+  if (const auto* device = object.as<std::string_view>(); device && name == "type")
+    return {device->substr(0, device->find(':'))};
   if (const List* list = object.as<List>(); list && list->names)
     if (const auto at = std::ranges::find(*list->names, name); at != list->names->end())
       return (*list->items)[static_cast<std::size_t>(at - list->names->begin())];
@@ -61,7 +80,12 @@ Value Interpreter::tensor_attribute(const Value& tensor, std::string_view name) 
   if (name == "dtype") return {type.dtype};
   if (name == "ndim") return {rank};
   if (name == "device") return {std::string_view("cpu")};
-  if (name == "is_cuda" || name == "requires_grad") return {false};
+  if (is_one_of(name, never)) return {false};
+  if (name == "is_leaf") return {true};
+  if (name == "grad") return {};
+  if (name == "layout") return {Opaque{"strided"}};
+  if (name == "itemsize") return {bytes(type.dtype)};
+  if (name == "nbytes") return {bytes(type.dtype) * element_count(type.shape)};
   if (name == "data" || name == "real") return tensor;
   const Id id = session_.tensor(tensor);
   const Tensor* pair = tensor.as<Tensor>();

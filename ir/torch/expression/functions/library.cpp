@@ -63,6 +63,8 @@ constexpr std::array named_spaces = {NamedSpace{"torch", in_torch},
                                      NamedSpace{"torch.nn.init", in_init},
                                      NamedSpace{"torch.linalg", in_linalg},
                                      NamedSpace{"torch.cuda", in_library},
+                                     NamedSpace{"torch.cuda.amp", in_library},
+                                     NamedSpace{"torch.amp", in_amp},
                                      NamedSpace{"torch.special", in_torch | in_special},
                                      NamedSpace{"torch.fft", in_fft},
                                      NamedSpace{"torch.autograd", in_library},
@@ -81,13 +83,24 @@ constexpr std::array named_spaces = {NamedSpace{"torch", in_torch},
                                      NamedSpace{"dataclasses", in_library},
                                      NamedSpace{"functools", in_library},
                                      NamedSpace{"itertools", in_library},
+                                     NamedSpace{"logging", in_library},
                                      NamedSpace{"types", in_library},
-                                     NamedSpace{"typing", in_library}};
+                                     NamedSpace{"typing", in_library},
+                                     NamedSpace{"warnings", in_library}};
 // Modules whose names have no meaning here. They may be imported, for annotations and the like.
-constexpr std::array opaque_modules = std::to_array<std::string_view>(
-    {"__future__", "abc", "enum", "logging", "numbers", "os", "random", "sys", "time", "warnings"});
-constexpr std::array opaque_members = std::to_array<std::string_view>(
-    {"backends", "channels_last", "channels_last_3d", "contiguous_format", "fx", "preserve_format", "profiler"});
+constexpr std::array opaque_modules =
+    std::to_array<std::string_view>({"__future__", "abc", "enum", "numbers", "os", "random", "sys", "time"});
+constexpr std::array opaque_members =
+    std::to_array<std::string_view>({"backends", "channels_last", "channels_last_3d", "contiguous_format", "dtype",
+                                     "fx", "layout", "preserve_format", "profiler", "strided"});
+// Python's exceptions, which have no meaning here either.
+constexpr std::array exceptions =
+    std::to_array<std::string_view>({"ArithmeticError",     "AssertionError", "AttributeError",   "BaseException",
+                                     "DeprecationWarning",  "Exception",      "FutureWarning",    "ImportError",
+                                     "IndexError",          "KeyError",       "LookupError",      "ModuleNotFoundError",
+                                     "NotImplementedError", "OSError",        "OverflowError",    "RuntimeError",
+                                     "RuntimeWarning",      "StopIteration",  "TypeError",        "UserWarning",
+                                     "ValueError",          "Warning",        "ZeroDivisionError"});
 // The submodules of torch.nn in which PyTorch defines its modules.
 constexpr std::array files_of_modules = std::to_array<std::string_view>(
     {"activation", "batchnorm", "container", "conv", "dropout", "instancenorm", "linear", "loss", "module", "modules",
@@ -99,6 +112,7 @@ Value constant(unsigned space, std::string_view name) {
   if (!(space & (in_torch | in_math))) return {};
   if (name == "pi") return {std::numbers::pi};
   if (name == "e") return {std::numbers::e};
+  if (name == "tau" && (space & in_math)) return {2 * std::numbers::pi};
   if (name == "inf") return {std::numeric_limits<double>::infinity()};
   if (name == "nan") return {std::numeric_limits<double>::quiet_NaN()};
   const auto* const type = std::ranges::find(named_types, name, &NamedType::name);
@@ -219,6 +233,7 @@ Value find_global(std::string_view name) {
   if (name == "torch" || name == "math") return {Namespace{name == "torch" ? "torch" : "math"}};
   if (name == "__name__") return {std::string_view("deplo")};
   if (name == "NotImplemented" || name == "Ellipsis") return {Opaque{name}};
+  if (std::ranges::find(exceptions, name) != exceptions.end()) return {Opaque{name}};
   if (const Function* f = find_function(in_python, name)) return {Builtin{f, nullptr}};
   return {Missing{}};
 }

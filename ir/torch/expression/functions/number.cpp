@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <numeric>
 
 #include "ir/torch/expression/functions/library.h"
@@ -24,6 +25,23 @@ Value checked(const Call& c, double result) {
 template <double (*function)(double)>
 Value of_number(const Call& c) {
   return checked(c, function(c.number("x")));
+}
+
+double number_or_nan(const Call& c) {
+  const std::optional<double> d = to_number(c.value("x"));
+  if (!d) c.fail("x", "a number");
+  return *d;
+}
+
+template <double (*function)(double, double)>
+Value of_two(const Call& c) {
+  return checked(c, function(c.number("x"), c.number("y")));
+}
+double arc_tangent(double x, double y) { return std::atan2(y, x); }
+
+template <double factor>
+Value scaled(const Call& c) {
+  return {c.number("x") * factor};
 }
 
 Value logarithm(const Call& c) {
@@ -156,10 +174,30 @@ constexpr std::array number_rows = {
     Function{"atan", in_math, "x", of_number<std::atan>},
     Function{"erf", in_math, "x", of_number<std::erf>},
     Function{"fabs", in_math, "x", of_number<std::fabs>},
+    Function{"acos", in_math, "x", of_number<std::acos>},
+    Function{"acosh", in_math, "x", of_number<std::acosh>},
+    Function{"asin", in_math, "x", of_number<std::asin>},
+    Function{"asinh", in_math, "x", of_number<std::asinh>},
+    Function{"atanh", in_math, "x", of_number<std::atanh>},
+    Function{"cbrt", in_math, "x", of_number<std::cbrt>},
+    Function{"cosh", in_math, "x", of_number<std::cosh>},
+    Function{"erfc", in_math, "x", of_number<std::erfc>},
+    Function{"exp2", in_math, "x", of_number<std::exp2>},
+    Function{"expm1", in_math, "x", of_number<std::expm1>},
+    Function{"lgamma", in_math, "x", of_number<std::lgamma>},
+    Function{"sinh", in_math, "x", of_number<std::sinh>},
+    Function{"atan2", in_math, "y, x", of_two<arc_tangent>},
+    Function{"copysign", in_math, "x, y", of_two<std::copysign>},
+    Function{"fmod", in_math, "x, y", of_two<std::fmod>},
+    Function{"degrees", in_math, "x", scaled<180 / std::numbers::pi>},
+    Function{"radians", in_math, "x", scaled<std::numbers::pi / 180>},
+    Function{"trunc", in_math, "x", rounded<std::trunc>},
     Function{"gcd", in_math, "a, b", gcd},
     Function{"prod", in_math, "iterable", product},
     Function{"array", in_math, "object", [](const Call& c) { return c.value("object"); }},
-    Function{"isinf", in_math, "x", [](const Call& c) { return Value{std::isinf(c.number("x"))}; }},
+    Function{"isnan", in_math, "x", [](const Call& c) { return Value{std::isnan(number_or_nan(c))}; }},
+    Function{"isfinite", in_math, "x", [](const Call& c) { return Value{std::isfinite(number_or_nan(c))}; }},
+    Function{"isinf", in_math, "x", [](const Call& c) { return Value{std::isinf(number_or_nan(c))}; }},
     Function{"exp", in_math, "x", of_number<std::exp>},
     Function{"log", in_math, "x, base=None", logarithm},
     Function{"sin", in_math, "x", of_number<std::sin>},

@@ -44,6 +44,7 @@ bool is_builtin_instance(const Value& value, std::string_view name) {
 bool is_abstract_instance(const Value& value, std::string_view name) {
   const bool is_mapping = value.as<Dict*>() != nullptr, is_sequence = value.as<List>() || value.as<std::string_view>();
   if (name == "Callable") return is_function(value);
+  if (name == "dtype") return value.as<DType>() != nullptr;
   if (name == "Integral") return to_integer(value).has_value();
   if (name == "Number" || name == "Real") return to_number(value).has_value();
   if (name == "Mapping" || name == "MutableMapping") return is_mapping;
@@ -62,6 +63,20 @@ bool is_instance(const Value& value, const Value& type) {
   if (const Opaque* o = type.as<Opaque>()) return is_abstract_instance(value, o->name);
   throw Error(fmt::format("isinstance: expected a class, found {}", describe(type)));
 }
+
+bool is_subclass(const Value& type, const Value& base) {
+  if (const List* several = base.as<List>())
+    return std::ranges::any_of(*several->items, [&](const Value& b) { return is_subclass(type, b); });
+  if (equal(type, base)) return true;
+  auto* const* own = type.as<Class*>();
+  if (!is_class(type) && !type.as<Builtin>() && !type.as<Opaque>())
+    throw Error(fmt::format("issubclass: expected a class, found {}", describe(type)));
+  if (base.as<ModuleBase>()) return type.as<const ModuleType*>() || (own && (*own)->is_module);
+  if (auto* const* m = base.as<const ModuleType*>()) return own && (*own)->module == *m;
+  auto* const* c = base.as<Class*>();
+  return own && c && derives(*own, *c);
+}
+Value subclass(const Call& c) { return {is_subclass(c.value("class"), c.value("base"))}; }
 
 Value instance(const Call& c) { return {is_instance(c.value("object"), c.value("class"))}; }
 
@@ -225,6 +240,7 @@ Value zero(const Call& c) { return filled(c, Value{std::int64_t{0}}); }
 // clang-format off
 constexpr std::array rows = {
     Function{"isinstance", in_python, "object, class", instance},
+    Function{"issubclass", in_python, "class, base", subclass},
     Function{"hasattr", in_python, "object, name", has_attribute},
     Function{"getattr", in_python, "object, name, default=?", get_attribute},
     Function{"setattr", in_python, "object, name, value", put_attribute},
@@ -241,7 +257,7 @@ constexpr std::array rows = {
     Function{"next", in_python, "iterator, default=?", next},
     Function{"no_grad", in_torch, "", nothing},
     Function{"enable_grad", in_torch, "", nothing},
-    Function{"autocast", in_torch, "device_type, dtype=None, enabled=True, cache_enabled=None", autocast},
+    Function{"autocast", in_torch | in_amp, "device_type, dtype=None, enabled=True, cache_enabled=None", autocast},
     Function{"inference_mode", in_torch, "mode=True", nothing},
     Function{"set_grad_enabled", in_torch, "mode", nothing},
     Function{"is_available", in_library, "", no},

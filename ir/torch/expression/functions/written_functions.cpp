@@ -37,6 +37,7 @@ def is_contiguous(input, memory_format=None): return True
 def requires_grad_(input, requires_grad=True): return input
 def pin_memory(input): return input
 def positive(input): return input
+def element_size(input): return input.dtype.itemsize
 def nelement(input): return input.numel()
 def ndimension(input): return input.dim()
 def new_tensor(input, data, dtype=None, device=None, requires_grad=False):
@@ -113,6 +114,41 @@ def matrix_power(input, n):
         product = product @ input
     return product
 
+# Laplace's expansion. The elements of a matrix are tensors.
+def determinant(rows):
+    if len(rows) == 1:
+        return rows[0][0]
+    total = 0.0
+    for column, factor in enumerate(rows[0]):
+        term = factor * determinant([row[:column] + row[column + 1:] for row in rows[1:]])
+        total = term if column == 0 else total - term if column % 2 == 1 else total + term
+    return total
+
+def entries(input):
+    rows, columns = input.shape[-2:]
+    assert rows == columns and rows <= 4, "square matrices of at most 4 rows"
+    return [[input[..., i, j] for j in range(columns)] for i in range(rows)]
+
+def det(input): return determinant(entries(input))
+def inv(input):
+    rows = entries(input)
+    if len(rows) == 1:
+        return 1 / input
+    def cofactor(i, j):
+        minor = determinant([row[:j] + row[j + 1:] for row in rows[:i] + rows[i + 1:]])
+        return minor if (i + j) % 2 == 0 else -minor
+    cofactors = [[cofactor(i, j) for j in range(len(rows))] for i in range(len(rows))]
+    total = sum([a * c for a, c in zip(rows[0][1:], cofactors[0][1:])], rows[0][0] * cofactors[0][0])
+    return torch.stack([torch.stack(column, -1) for column in cofactors], -1) / total[..., None, None]
+
+def inverse(input): return inv(input)
+def solve(A, B, *, left=True):
+    assert left, "left=True"
+    if B.dim() == 1 or B.shape == A.shape[:-1]:
+        return (inv(A) @ B.unsqueeze(-1)).squeeze(-1)
+    return inv(A) @ B
+
+
 
 def float_power(input, exponent):
     return torch.pow(input.float() if isinstance(input, torch.Tensor) else float(input), exponent)
@@ -174,6 +210,19 @@ def digamma(input):
     reflected = torch.where(fraction == 0, math.nan, value - math.pi / torch.tan(math.pi * fraction))
     return torch.where(is_below, reflected, value)
 
+# The power series of the Bessel function below 15, and its asymptotic series from there on.
+def i0e(input):
+    x = input.abs()
+    square, inverse = x * x / 4, 1 / torch.clamp(x, min=15)
+    series, asymptotic = 1.0, 1.0
+    for k in range(32, 0, -1):
+        series = 1 + series * square * (1 / k ** 2)
+    for k in range(9, 0, -1):
+        asymptotic = 1 + asymptotic * inverse * ((2 * k - 1) ** 2 / (8 * k))
+    return torch.where(x < 15, series * torch.exp(-x), asymptotic * torch.sqrt(inverse * (1 / (2 * math.pi))))
+
+def i0(input): return torch.exp(input.abs()) * i0e(input)
+
 def gammaln(input): return lgamma(input)
 def psi(input): return digamma(input)
 
@@ -230,7 +279,28 @@ def kthvalue(input, k, dim=-1, keepdim=False):
         value, index = value.squeeze(dim), index.squeeze(dim)
     return ValuesAndIndices(value, index)
 
+def mode(input, dim=-1, keepdim=False):
+    x = input.movedim(dim, -1)
+    counts = (x.unsqueeze(-1) == x.unsqueeze(-2)).sum(-1)
+    is_most = counts == counts.amax(-1, True)
+    value = torch.where(is_most, x, x.amax(-1, True)).amin(-1, True)
+    index = torch.where(x == value, torch.arange(x.shape[-1]), 0).amax(-1, True)  # the last one
+    value, index = value.movedim(-1, dim), index.movedim(-1, dim)
+    return ValuesAndIndices(value, index) if keepdim else ValuesAndIndices(value.squeeze(dim), index.squeeze(dim))
+
+def nanmedian(input, dim=None, keepdim=False):
+    if dim is None:
+        return nanmedian(input.reshape(-1), 0).values
+    values, indices = torch.sort(input, dim=dim, stable=True)  # NaN is the greatest value
+    middle = ((input == input).sum(dim, True) - 1).clamp(min=0) // 2
+    value, index = values.gather(dim, middle), indices.gather(dim, middle)
+    return ValuesAndIndices(value, index) if keepdim else ValuesAndIndices(value.squeeze(dim), index.squeeze(dim))
+
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
+    if isinstance(q, torch.Tensor):
+        q = q.tolist()
+    if isinstance(q, list):
+        return torch.stack([quantile(input, one, dim, keepdim, interpolation=interpolation) for one in q])
     assert isinstance(q, (int, float)) and 0 <= q <= 1, "a number from 0 to 1 as q"
     if dim is None:
         assert not keepdim, "a dim with keepdim"
@@ -248,17 +318,17 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     value = value + torch.where(input != input, input, 0.0).sum(dim, True)  # NaN if one is there
     return value if keepdim else value.squeeze(dim)
 
-def trapezoid(y, x=None, *, dx=1, dim=-1):
+def trapezoid_areas(y, x, dx, dim):
     length = y.shape[dim]
     heights = (y.narrow(dim, 0, length - 1) + y.narrow(dim, 1, length - 1)) / 2
     if x is None:
-        return (heights * dx).sum(dim)
-    widths = x[1:] - x[:-1]
+        return heights * dx
     if x.dim() == 1:
-        shape = [1] * y.dim()
-        shape[dim] = length - 1
-        widths = widths.reshape(shape)
-    return (heights * widths).sum(dim)
+        x = x.reshape([-1 if d == dim % y.dim() else 1 for d in range(y.dim())])
+    return heights * (x.narrow(dim, 1, length - 1) - x.narrow(dim, 0, length - 1))
+
+def trapezoid(y, x=None, *, dx=1, dim=-1): return trapezoid_areas(y, x, dx, dim).sum(dim)
+def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1): return torch.cumsum(trapezoid_areas(y, x, dx, dim), dim)
 
 def trapz(y, x=None, *, dx=1, dim=-1): return trapezoid(y, x, dx=dx, dim=dim)
 def cov(input, *, correction=1):
@@ -284,6 +354,17 @@ def atleast_1d(input): return input.reshape(1) if input.dim() == 0 else input
 def atleast_2d(input): return input if input.dim() > 1 else input.reshape(1, -1)
 def atleast_3d(input):
     return input if input.dim() > 2 else input.unsqueeze(-1) if input.dim() == 2 else input.reshape(1, -1, 1)
+
+def increasing(count, r, step):
+    rows = [[]]
+    for _ in range(r):
+        rows = [row + [i] for row in rows for i in range(row[-1] + step if row else 0, count)]
+    return rows
+
+def combinations(input, r=2, with_replacement=False):
+    rows = increasing(input.shape[0], r, 0 if with_replacement else 1)
+    assert r > 0 and rows, f"an r from 1 to {input.shape[0]}"
+    return torch.stack([input[[row[k] for row in rows]] for k in range(r)], 1)
 
 def cartesian_prod(*tensors):
     if len(tensors) == 1:

@@ -22,6 +22,74 @@ def script(obj=None, **options): return unchanged(obj)
 def Variable(data, requires_grad=False, volatile=False): return data
 def checkpoint(function, *args, use_reentrant=None, preserve_rng_state=True, **kwargs): return function(*args, **kwargs)
 
+def library_combinations(iterable, r):
+    items = list(iterable)
+    return tuple(tuple([items[i] for i in row]) for row in increasing(len(items), r, 1))
+
+def accumulate(iterable, function=None, *, initial=None):
+    totals = [] if initial is None else [initial]
+    for item in iterable:
+        totals.append(item if not totals else totals[-1] + item if function is None else function(totals[-1], item))
+    return tuple(totals)
+
+def math_isqrt(n):
+    assert n >= 0, "an n of at least 0"
+    root = int(math.sqrt(n))
+    while root * root > n:
+        root -= 1
+    while (root + 1) * (root + 1) <= n:
+        root += 1
+    return root
+
+def math_perm(n, k=None): return math.prod(range(n - (n if k is None else k) + 1, n + 1)) if k is None or k <= n else 0
+def math_factorial(n):
+    assert n >= 0, "an n of at least 0"
+    return math_perm(n)
+
+def math_comb(n, k):
+    total = 1
+    for i in range(1, min(k, n - k) + 1):
+        total = total * (n - i + 1) // i
+    return total if k <= n else 0
+
+def math_lcm(*integers):
+    total = 1
+    for i in integers:
+        total = abs(total // math.gcd(total, i) * i) if i != 0 else 0
+    return total
+
+def math_fsum(seq): return sum(seq, 0.0)
+def math_hypot(*coordinates): return math.sqrt(sum([c * c for c in coordinates]))
+def math_dist(p, q): return math_hypot(*[a - b for a, b in zip(p, q)])
+def math_isclose(a, b, *, rel_tol=1e-09, abs_tol=0.0):
+    if a == b or math.isinf(a) or math.isinf(b):
+        return a == b
+    return abs(a - b) <= max(rel_tol * max(abs(a), abs(b)), abs_tol)
+
+
+def ignored(*values, **options): pass
+
+class Logger:
+    def __init__(self, name=None):
+        self.name, self.handlers, self.propagate = name, [], True
+
+    def isEnabledFor(self, level): return False
+    def setLevel(self, level): pass
+    def addHandler(self, handler): pass
+    def log(self, *message, **options): pass
+    def debug(self, *message, **options): pass
+    def info(self, *message, **options): pass
+    def warning(self, *message, **options): pass
+    def warning_once(self, *message, **options): pass
+    def warn(self, *message, **options): pass
+    def error(self, *message, **options): pass
+    def exception(self, *message, **options): pass
+    def critical(self, *message, **options): pass
+
+def getLogger(name=None): return Logger(name)
+def cuda_autocast(enabled=True, dtype=None, cache_enabled=True):
+    return torch.autocast("cuda", dtype, enabled, cache_enabled)
+
 def expit(input): return torch.sigmoid(input)
 
 def set_update(self, *others):
@@ -50,6 +118,8 @@ def set_symmetric_difference(self, other): return self ^ set(other)
 def set_issubset(self, other): return self <= set(other)
 def set_issuperset(self, other): return self >= set(other)
 def set_isdisjoint(self, other): return not self & set(other)
+
+def pow(base, exp, mod=None): return base ** exp if mod is None else base ** exp % mod
 
 class SimpleNamespace:
     def __init__(self, **values):
@@ -198,6 +268,19 @@ def parametrized_spectral_norm(module, name="weight", n_power_iterations=1, eps=
         setattr(module, name, parts.original / torch.dot(u, torch.mv(spectral_rows(parts.original, dim), v)))
     module.register_forward_pre_hook(compute)
     return module
+
+
+def eye_(tensor):
+    tensor.copy_(torch.eye(*tensor.shape))
+    return tensor
+
+def dirac_(tensor, groups=1):
+    out_channels, in_channels, *kernel = tensor.shape
+    assert out_channels % groups == 0, "groups of equal size"
+    eye = torch.cat([torch.eye(out_channels // groups, in_channels)] * groups)
+    borders = sum([[n // 2, n - 1 - n // 2] for n in reversed(kernel)], [])
+    tensor.copy_(F.pad(eye.reshape([out_channels, in_channels] + [1] * len(kernel)), borders))
+    return tensor
 
 
 class Complex:

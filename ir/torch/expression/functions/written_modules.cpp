@@ -340,6 +340,18 @@ class UpsamplingNearest2d(nn.Upsample):
 class UpsamplingBilinear2d(nn.Upsample):
     def __init__(self, size=None, scale_factor=None):
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
+
+
+# PyTorch's base classes of several modules, for isinstance and issubclass.
+_BatchNorm = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, SyncBatchNorm)
+_InstanceNorm = (nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d)
+_NormBase = (_BatchNorm, _InstanceNorm)
+_ConvTransposeNd = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
+_ConvNd = (nn.Conv1d, nn.Conv2d, nn.Conv3d, _ConvTransposeNd)
+_DropoutNd = (nn.Dropout, Dropout1d, Dropout2d, Dropout3d, AlphaDropout, FeatureAlphaDropout)
+_MaxPoolNd = (nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d)
+_AvgPoolNd = (nn.AvgPool1d, nn.AvgPool2d, nn.AvgPool3d)
+RNNBase = (nn.LSTM, nn.GRU, nn.RNN)
 )python";
 }
 

@@ -36,6 +36,7 @@ enum Space : std::uint32_t {
   in_numpy = 1 << 21,             // numpy., in addition to the functions of in_math
   in_fft = 1 << 23,               // torch.fft.
   of_set = 1 << 24,               // a method of a set
+  in_amp = 1 << 25,               // torch.amp.
   either = in_torch | as_method
 };
 
