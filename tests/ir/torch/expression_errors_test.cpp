@@ -234,6 +234,12 @@ TEST(ExpressionErrors, Values) {
       {"t = (1, 2); del t[0]", "1:18",
        "expected an element of a list, of a dict or of a module that holds others after `del`, found an element of a "
        "tuple of 2"},
+      {x + "torch.quantile(x, x)", "1:30", "expected a number that does not depend on the values of inputs"},
+      {x + "torch.linalg.inv(torch.randn(5, 5))", "1:37", "square matrices of at most 4 rows"},
+      {x + "torch.einsum(x, [0, 52])", "1:30", "einsum: expected labels from 0 to 51 for operands"},
+      {"torch.float32.size", "1:15", "expected itemsize, is_floating_point, is_complex or is_signed of a dtype"},
+      {"math.factorial(21)", "1:6", "expected an integer of 64 bits"},
+      {"torch.autocast('cuda')", "1:7", "autocast: expected False"},
       {"[1].push(2)", "1:5", "expected a method of a list of 1 (docs/expressions.md), found `push`"},
       {"{1}[0]", "1:4", "expected a tensor, a tuple or a list before `[`, found a set of 1"},
       {"f'{1:y}'", "1:4", "expected a format such as .2f, 3d or >8, found y"},

@@ -88,8 +88,8 @@ Values evaluate_extreme(const Operands& o) {
 // extreme so far by `>=` or `<=`.
 template <bool largest>
 std::vector<Id> running_extreme(const Given& g) {
-  const Id x = g.tensor("input");
-  g.require_float(x);
+  const Id given = g.tensor("input");
+  const Id x = g.dtype(given) == DType::boolean ? g.to(given, DType::u8) : given;
   const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(x));
   const Attributes along = {{"dim", static_cast<std::int64_t>(dim)}};
   const Id extreme = g.call(largest ? "cummax" : "cummin", {x}, along);
@@ -98,7 +98,7 @@ std::vector<Id> running_extreme(const Given& g) {
   const Id place = g.reshape(g.call("arange", {}, {{"end", line[dim]}}), line);
   const Id hit = g.apply("logical_or", g.apply("eq", x, extreme), g.apply("ne", x, x));
   const Id index = g.call("cummax", {g.where(hit, place, g.caller().scalar(0, DType::i32))}, along);
-  return {extreme, g.to(index, DType::i64)};
+  return {g.to(extreme, g.dtype(given)), g.to(index, DType::i64)};
 }
 
 template <bool largest>

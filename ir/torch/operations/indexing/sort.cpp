@@ -441,8 +441,9 @@ int decompose_searchsorted(Emitter& e, const TensorCall& call) {
 
 // Common part of searchsorted and bucketize. `right`: a value lies to the right of equal boundaries.
 python::Value search(const python::Call& c, std::string_view sequence, std::string_view values, bool right) {
-  const Id boundaries = c.tensor(sequence);
-  return c.node({boundaries, c.tensor(values)}, {{"right", right}});
+  const Id boundaries = c.tensor(sequence), searched = c.tensor(values);
+  const DType common = promote_types(c.type(boundaries).dtype, c.type(searched).dtype);
+  return c.node({c.session.cast(boundaries, common), c.session.cast(searched, common)}, {{"right", right}});
 }
 
 python::Value call_searchsorted(const python::Call& c) {

@@ -184,8 +184,7 @@ class Einsum {
   std::string result_;
 };
 
-Id einsum_of(const Given& g, std::vector<Id> operands) {
-  const std::string equation = g.text("equation", "");
+Id einsum_of(const Given& g, const std::string& equation, std::vector<Id> operands) {
   if (operands.empty()) throw Error("einsum: expected at least one operand, found none");
   DType dtype = g.dtype(operands[0]);
   for (const Id id : operands)
@@ -193,12 +192,51 @@ Id einsum_of(const Given& g, std::vector<Id> operands) {
   return Einsum(g, equation, operands).run();
 }
 
-Id einsum(const Given& g) { return einsum_of(g, g.tensors("operands")); }
+Id einsum(const Given& g) { return einsum_of(g, g.text("equation", ""), g.tensors("operands")); }
+
+// Returns the letters of the labels of an operand: integers below 52, and `...`.
+std::string letters_of_labels(const python::Call& c, const python::Value& labels) {
+  const auto* list = labels.as<python::List>();
+  if (!list) c.fail("operands", "a list of labels after each tensor, as in einsum(x, [0, 1], y, [1, 2], [0, 2])");
+  std::string letters;
+  for (const python::Value& label : *list->items) {
+    const auto* number = label.as<std::int64_t>();
+    if (label.as<python::Dots>())
+      letters += "...";
+    else if (number && *number >= 0 && *number < 52)
+      letters += static_cast<char>(*number < 26 ? 'A' + *number : 'a' + *number - 26);
+    else
+      c.fail("operands", "labels from 0 to 51");
+  }
+  return letters;
+}
+
+// Evaluates einsum(equation, x, y), or einsum(x, [0, 1], y, [1, 2], [0, 2]) with lists of labels.
+python::Value call_einsum(const python::Call& c) {
+  if (!python::is_tensor(c.value("equation"))) return call_made<einsum>(c);
+  const python::Value& others = c.value("operands");  // a single list has not been unpacked
+  python::Values all = {c.value("equation")};
+  const python::Values& rest = *others.as<python::List>()->items;
+  if (rest.empty() || !rest[0].as<python::List>())
+    all.push_back(others);
+  else
+    all.insert(all.end(), rest.begin(), rest.end());
+  std::vector<Id> operands;
+  std::string equation;
+  std::size_t i = 0;
+  for (; i + 1 < all.size(); i += 2) {
+    if (!python::is_tensor(all[i])) c.fail("operands", "a tensor before each list of labels");
+    operands.push_back(c.session.tensor(all[i]));
+    equation += (i == 0 ? "" : ",") + letters_of_labels(c, all[i + 1]);
+  }
+  if (i < all.size()) equation += "->" + letters_of_labels(c, all[i]);
+  return {python::Tensor{einsum_of(Given(c), equation, std::move(operands))}};
+}
 
 std::vector<Id> read_einsum(pt2::Call& call) {
   call.ignore({"path"});
   const Given g(call);
-  return {einsum_of(g, call.tensors("tensors"))};
+  return {einsum_of(g, g.text("equation", ""), call.tensors("tensors"))};
 }
 
 // y[…, o] = sum over i and j of x1[…, i] * weight[o, i, j] * x2[…, j] (+ bias[o])
@@ -218,7 +256,7 @@ Id bilinear(const Given& g) {
 Composites contractions() {
   return {
       {{"bilinear", in_functional | in_torch, "input1, input2, weight, bias=None", call_made<bilinear>},
-       {"einsum", in_torch, "equation, *operands", call_made<einsum>}},
+       {"einsum", in_torch, "equation, *operands", call_einsum}},
       {{"aten.bilinear", read_made<bilinear>}, {"aten.einsum", read_einsum}}};
 }
 // clang-format on

@@ -75,7 +75,7 @@ Id vecdot(const Given& g) {
 // x / max(norm, eps)
 Id normalize(const Given& g) {
   const Id x = g.tensor("input");
-  const Id length = norm_of(g, x, g.number("p", 2), {{g.integer("dim", 1)}, true});
+  const Id length = norm_of(g, x, g.number("p", 2), {g.integers("dim", Shape{1}), true});
   return g.apply("div", x, g.apply("maximum", length, g.number("eps", 1e-12)));
 }
 
