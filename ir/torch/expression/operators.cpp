@@ -199,6 +199,13 @@ Value apply_binary(Session& session, std::string_view op, const Value& left, con
     joined.insert(joined.end(), b->items->begin(), b->items->end());
     return a->tuple ? make_list(std::move(joined)) : session.list(std::move(joined));
   }
+  auto *const *d = left.as<Dict*>(), *const *e = right.as<Dict*>();
+  if (op == "|" && d && e) {
+    Dict* joined = session.make_dict();
+    for (const Dict* dict : {*d, *e})
+      for (const auto& [key, item] : dict->items) insert_item(session, *joined, key, item);
+    return {joined};
+  }
   if (op == "*" && ((a && !a->set) || (b && !b->set))) return repeated(session, a ? *a : *b, a ? right : left);
   const auto *s = left.as<std::string_view>(), *t = right.as<std::string_view>();
   auto *const *p = left.as<Object*>(), *const *q = right.as<Object*>();

@@ -59,7 +59,7 @@ def dicts():
     nested["x"]["y"] += 1.5
     found = int("z" in nested) + int(counts.get("z") is None)
     return [*groups[0], *groups[1], *counts.values(), len(counts), nested["x"]["y"], found, len(nested),
-            int(isinstance(groups, dict))]
+            int(isinstance(groups, dict)), *({"a": 1, "b": 2} | {"b": 3}).values(), len(repr("ab")), len(repr([1, "a"]))]
 
 
 def strings():

@@ -2,7 +2,9 @@
 import itertools
 import logging
 import math
+import operator
 import warnings
+from functools import reduce
 
 import torch
 import torch.nn as nn
@@ -27,7 +29,9 @@ def numbers():
             math.lgamma(4.5), math.erfc(0.5), int(math.isnan(math.nan)), int(math.isfinite(math.inf)), pow(2, 10),
             pow(3, 4, 5), pow(2.0, -1), len(list(itertools.combinations([1, 2, 3, 4], 2))),
             *[a * b for a, b in itertools.combinations((1, 2, 3), 2)], *itertools.accumulate([1, 2, 3]),
-            *itertools.accumulate([2, 3], lambda a, b: a * b, initial=4)]
+            *itertools.accumulate([2, 3], lambda a, b: a * b, initial=4), reduce(operator.mul, (2, 3, 4)),
+            operator.add(1, 2), operator.sub(1, 2), operator.truediv(1, 2), operator.floordiv(7, 2),
+            operator.itemgetter(1)([5, 6]), *operator.itemgetter(2, 0)((7, 8, 9))]
 
 
 def questions(x, modules):

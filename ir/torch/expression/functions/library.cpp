@@ -84,6 +84,7 @@ constexpr std::array named_spaces = {NamedSpace{"torch", in_torch},
                                      NamedSpace{"functools", in_library},
                                      NamedSpace{"itertools", in_library},
                                      NamedSpace{"logging", in_library},
+                                     NamedSpace{"operator", in_operator},
                                      NamedSpace{"types", in_library},
                                      NamedSpace{"typing", in_library},
                                      NamedSpace{"warnings", in_library}};

@@ -21,6 +21,8 @@ std::string_view text_of(const Call& c, std::string_view parameter) {
 
 Value to_string(const Call& c) { return {c.session.text(c.has("object") ? to_text(c.value("object")) : "")}; }
 
+Value representation(const Call& c) { return {c.session.text(formatted(c.value("object"), "!r"))}; }
+
 bool is_upper(char letter) { return letter >= 'A' && letter <= 'Z'; }
 bool is_letter(char letter) { return is_upper(letter) || (letter >= 'a' && letter <= 'z'); }
 bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
@@ -198,6 +200,7 @@ Value zeros_before(const Call& c) {
 // clang-format off
 constexpr std::array rows = {
     Function{"str", in_python, "object=''", to_string},
+    Function{"repr", in_python, "object", representation},
     Function{"lower", of_text, "self", cased<false>},
     Function{"upper", of_text, "self", cased<true>},
     Function{"capitalize", of_text, "self", capitalize},

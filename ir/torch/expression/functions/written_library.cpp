@@ -67,6 +67,14 @@ def math_isclose(a, b, *, rel_tol=1e-09, abs_tol=0.0):
     return abs(a - b) <= max(rel_tol * max(abs(a), abs(b)), abs_tol)
 
 
+def operator_add(a, b): return a + b
+def operator_sub(a, b): return a - b
+def operator_mul(a, b): return a * b
+def operator_truediv(a, b): return a / b
+def operator_floordiv(a, b): return a // b
+def operator_itemgetter(item, *items):
+    return lambda obj: obj[item] if not items else tuple([obj[i] for i in (item, *items)])
+
 def ignored(*values, **options): pass
 
 class Logger:

@@ -37,6 +37,7 @@ enum Space : std::uint32_t {
   in_fft = 1 << 23,               // torch.fft.
   of_set = 1 << 24,               // a method of a set
   in_amp = 1 << 25,               // torch.amp.
+  in_operator = 1 << 26,          // operator.
   either = in_torch | as_method
 };
 
