@@ -98,8 +98,8 @@ constexpr std::array copying = std::to_array<std::string_view>(
 constexpr std::array viewing = std::to_array<std::string_view>({"diagonal", "unflatten", "view", "view_as"});
 
 bool views(const Call& call) {
-  return is_one_of(call.name, viewing) ||
-         (call.name == "einsum" && !is_tensor(call.value("equation")) && call.tensors("operands").size() == 1);
+  if (is_one_of(call.name, viewing)) return true;
+  return call.name == "einsum" && !is_tensor(call.value("equation")) && call.tensors("operands").size() == 1;
 }
 
 bool copies(const Function& f) { return is_one_of(f.name, copying) || (f.name == "unfold" && f.spaces != as_method); }

@@ -213,13 +213,13 @@ def digamma(input):
 # The power series of the Bessel function below 15, and its asymptotic series from there on.
 def i0e(input):
     x = input.abs()
-    square, inverse = x * x / 4, 1 / torch.clamp(x, min=15)
+    square, inverse = x * x / 4, 1 / torch.clamp(x, min=20)
     series, asymptotic = 1.0, 1.0
-    for k in range(32, 0, -1):
+    for k in range(44, 0, -1):
         series = 1 + series * square * (1 / k ** 2)
-    for k in range(9, 0, -1):
+    for k in range(18, 0, -1):
         asymptotic = 1 + asymptotic * inverse * ((2 * k - 1) ** 2 / (8 * k))
-    return torch.where(x < 15, series * torch.exp(-x), asymptotic * torch.sqrt(inverse * (1 / (2 * math.pi))))
+    return torch.where(x < 20, series * torch.exp(-x), asymptotic * torch.sqrt(inverse * (1 / (2 * math.pi))))
 
 def i0(input): return torch.exp(input.abs()) * i0e(input)
 
