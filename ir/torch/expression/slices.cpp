@@ -1,6 +1,7 @@
 #include "ir/torch/expression/slices.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "ir/torch/operations/family.h"
 
@@ -51,13 +52,33 @@ Id with_slice(Session& session, Id x, std::int64_t dim, const Slice& s, const st
   return session.call("cat", parts, {{"dim", dim}});
 }
 
+bool overlaps(const Session& session, const Node& view) {
+  if (view.op == "windows")
+    return !std::ranges::equal(view.integers("stride"), view.integers("kernel"), std::ranges::greater_equal());
+  return view.op == "expand" && element_count(session.type(view.args[0]).shape) != element_count(view.type.shape);
+}
+
+// Returns x with the windows along its last dimension replaced; nullopt if that does not leave the order of the elements.
+std::optional<Id> with_windows(Session& session, Id x, const Node& view, Id value) {
+  const Shape &kernel = view.integers("kernel"), &dilation = view.integers("dilation");
+  if (kernel.size() != 1 || kernel != view.integers("stride") || dilation[0] != 1) return std::nullopt;
+  Shape shape = session.type(x).shape;
+  const auto dim = static_cast<std::int64_t>(shape.size()) - 1;
+  const std::int64_t covered = view.type.shape[static_cast<std::size_t>(dim)] * kernel[0];
+  shape.back() = covered;
+  return with_slice(session, x, dim, {{}, covered, {}}, [&](Id) {
+    return session.call("reshape", {value}, {{"shape", shape}});
+  });
+}
+
 std::optional<Id> with_view(Session& session, Id x, const Node& view, Id value) {
   const auto written = [&](Slice part, const std::function<Id(Id)>& changed) {
     return with_slice(session, x, view.integer("dim"), part, changed);
   };
-  if (view.op == "reshape" || view.op == "squeeze" || view.op == "unsqueeze")
+  if (overlaps(session, view)) return std::nullopt;
+  if (view.op == "windows") return with_windows(session, x, view, value);
+  if (view.op == "reshape" || view.op == "squeeze" || view.op == "unsqueeze" || view.op == "expand")
     return session.call("reshape", {value}, {{"shape", session.type(x).shape}});
-  if (view.op == "expand" && session.type(x).shape == view.type.shape) return value;
   if (view.op == "transpose") return session.call("transpose", {value}, view.attributes);
   if (view.op == "permute") {
     const Shape& dims = view.integers("dims");

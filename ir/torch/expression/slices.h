@@ -16,8 +16,10 @@ Id slice(Session&, Id x, std::int64_t dim, const Slice&);
 /// Returns x with the selected part replaced by changed(part). A slice with a step is written through a tensor of
 /// indices.
 Id with_slice(Session&, Id x, std::int64_t dim, const Slice&, const std::function<Id(Id)>& changed);
-/// Returns x with the part that `view` shows replaced by `value`; nullopt if elements of the view may share memory, as
-/// in `expand` and `windows`.
+/// Whether elements of a view share memory with each other, as in `expand` and in windows that overlap.
+bool overlaps(const Session&, const Node& view);
+/// Returns x with the part that `view` shows replaced by `value`; nullopt if elements of the view may share memory, or
+/// if the view has windows with a gap between them.
 std::optional<Id> with_view(Session&, Id x, const Node& view, Id value);
 
 }  // namespace deplo::ir::torch::python

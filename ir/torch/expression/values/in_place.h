@@ -41,6 +41,8 @@ class InPlace {
   std::optional<Id> contiguous(const Builder&, Id node);
   /// Whether the node's tensor is a view of another tensor, or may be one.
   bool is_view(const Builder& builder, Id node) { return strides_.sharing(builder, node) != Sharing::own; }
+  /// Whether elements of a node's tensor share memory with each other; nullopt if that is not known.
+  std::optional<bool> repeats(const Builder& builder, Id node) { return strides_.repeats(builder, node); }
 
   /// Records that a node is a view, even if it looks like a reshape that copies.
   void share(Id node) { strides_.share(node); }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ir/torch/expression/slices.h"
 
 namespace deplo::ir::torch::python {
@@ -74,11 +76,18 @@ std::vector<Id> Session::shown(const Views& views, Id content) {
 std::optional<Id> Session::content_after(const Views& views, Id result) {
   if (!views.known) return std::nullopt;
   if (views.nodes.empty()) return result;
-  const std::vector<Id> before = shown(views, *in_place_.content(views.origin));
+  const std::optional<Id> content = in_place_.content(views.origin);
+  if (!content) return std::nullopt;
+  const std::vector<Id> before = shown(views, *content);
   std::optional<Id> value = result;
   for (std::size_t i = views.nodes.size(); value && i-- > 0;)
     value = with_view(*this, before[i], builder_.node(views.nodes[i]), *value);
   return value ? std::optional(copy(*value)) : std::nullopt;  // a node that is no view
+}
+
+bool Session::shares_elements(const Views& views, Id node) {
+  if (const std::optional<bool> repeats = in_place_.repeats(builder_, node)) return *repeats;
+  return std::ranges::any_of(views.nodes, [&](Id view) { return overlaps(*this, builder_.node(view)); });
 }
 
 TensorType Session::type_of(const Value& value) const {
@@ -98,6 +107,13 @@ bool Session::redraw(const Value& value, Fill fill) {
 void Session::assign(const Value& value, Id result, Id first_new) {
   const Id old = tensor(value);
   if (result == old) return;
+  const Tensor* t = value.as<Tensor>();
+  const Id id = t ? t->id : node_of(value);
+  const Views views = in_place_.views(builder_, id);
+  if (views.known && shares_elements(views, old))
+    throw Error(
+        "expected a tensor whose elements have memory of their own to change in place, found one whose elements share "
+        "memory, as after expand; change a clone() of it");
   const TensorType type = builder_.type(old);
   if (is_float(builder_.type(result).dtype) && !is_float(type.dtype))
     throw Error(fmt::format("expected a result of {} to put in place, found {}", torch_name(type.dtype),
@@ -110,10 +126,7 @@ void Session::assign(const Value& value, Id result, Id first_new) {
     result = call("expand", {result}, {{"shape", type.shape}});
   }
   result = own(result, first_new).id;
-  const Tensor* t = value.as<Tensor>();
-  const Id id = t ? t->id : node_of(value);
-  const std::optional<Id> content = content_after(in_place_.views(builder_, id), result);
-  in_place_.write(builder_, id, result, content);
+  in_place_.write(builder_, id, result, content_after(views, result));
 }
 
 void Session::put(const Value& value, const Value& source) {

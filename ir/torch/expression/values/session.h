@@ -96,6 +96,8 @@ class Session {
   std::vector<Id> shown(const Views&, Id content);
   /// Returns the content of a memory after a write through views; nullopt if it is not known.
   std::optional<Id> content_after(const Views&, Id result);
+  /// Whether elements of a tensor may share memory with each other. `node`: of the tensor with these views.
+  bool shares_elements(const Views&, Id node);
   Builder builder_;
   std::size_t steps_ = 0;
   // Elements of a deque keep their addresses, and all are freed together at the end. So objects may refer to each

@@ -119,4 +119,13 @@ std::optional<bool> Strides::is_contiguous(const Builder& builder, Id node) {
   return are_contiguous(builder.type(node).shape, *strides);
 }
 
+std::optional<bool> Strides::repeats(const Builder& builder, Id node) {
+  const std::optional<Shape>& strides = of(builder, node);
+  if (!strides) return std::nullopt;
+  const Shape& shape = builder.type(node).shape;
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] > 1 && (*strides)[d] == 0) return true;
+  return false;
+}
+
 }  // namespace deplo::ir::torch::python

@@ -25,6 +25,8 @@ class Strides {
   bool is_shared(Id node) const { return shared_.contains(node); }
   /// Whether a node's tensor is contiguous; nullopt if that is not known.
   std::optional<bool> is_contiguous(const Builder&, Id node);
+  /// Whether a node's tensor has a stride of 0, so that elements share memory; nullopt if its strides are not known.
+  std::optional<bool> repeats(const Builder&, Id node);
 
  private:
   std::vector<std::optional<Shape>> known_;  // of the first nodes
