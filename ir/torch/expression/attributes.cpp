@@ -91,7 +91,7 @@ Value Interpreter::tensor_attribute(const Value& tensor, std::string_view name) 
   const Tensor* pair = tensor.as<Tensor>();
   if (pair && pair->pair && name == "values") return {Tensor{id}};
   if (pair && pair->pair && name == "indices")
-    return {Tensor{extreme_index(caller_of(session_, name), session_.node(id))}};
+    return {Tensor{extreme_index(caller_of(session_, name), session_.node(pair->id))}};
   if (name == "mT" && rank < 2)
     throw Error(fmt::format("expected at least two dimensions for mT, found {}", print(type)));
   if (name == "mT" || ((name == "T" || name == "H") && rank == 2))

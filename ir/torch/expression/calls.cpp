@@ -114,6 +114,7 @@ Value Interpreter::run(const Function& function, Arguments arguments, bool in_pl
   Value result = function.run(call);
   if (views(call)) session_.share(first_new);
   if (copies(function) && is_tensor(result)) result = {session_.own(session_.tensor(result), first_new)};
+  if (function.name == "ravel") result = {session_.contiguous(session_.tensor(result))};  // a reshape may share more
   const bool* asked = call.has("inplace") ? call.value("inplace").as<bool>() : nullptr;
   if (!in_place && !(asked && *asked)) return result;
   const Value& target = call.all()[0].second;

@@ -105,8 +105,7 @@ Values items_to_unpack(Session& session, const Value& value) {
     return *list->items;
   }
   if (tensor && tensor->pair)
-    return {{Tensor{tensor->id}},
-            {Tensor{extreme_index(caller_of(session, "[]"), session.node(session.tensor(value)))}}};
+    return {{Tensor{tensor->id}}, {Tensor{extreme_index(caller_of(session, "[]"), session.node(tensor->id))}}};
   if (auto* const* object = value.as<Object*>(); object && holds_others(**object)) return items_of(session, value);
   if (!is_tensor(value)) throw Error(fmt::format("expected a tuple or a list to unpack, found {}", describe(value)));
   const Id id = session.tensor(value);

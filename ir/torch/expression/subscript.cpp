@@ -273,7 +273,7 @@ Value apply_subscript(Session& session, const Value& object, const Value& index)
   if (const Tensor* t = object.as<Tensor>(); t && t->pair) {  // such as max(dim)[0]
     const auto* i = index.as<std::int64_t>();
     if (i && *i == 0) return {Tensor{t->id}};
-    if (i && *i == 1) return {Tensor{extreme_index(caller_of(session, "[]"), session.node(session.tensor(object)))}};
+    if (i && *i == 1) return {Tensor{extreme_index(caller_of(session, "[]"), session.node(t->id))}};
   }
   return of_tensor(session, session.tensor(object), indices_of(session, index));
 }

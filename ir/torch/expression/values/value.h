@@ -40,8 +40,10 @@ struct Dict {
   std::shared_ptr<const Value> factory = {};  // what makes the values of new keys, in a defaultdict; otherwise null
 };
 struct Tensor {
-  Id id = 0;          // a node or a handle (Session::copy)
-  bool pair = false;  // the result of max or min along a dimension: the tensor of values; the indices have no node
+  Id id = 0;  // a node or a handle (Session::copy)
+  // The result of max or min along a dimension: the tensor of values. The indices have no node, but are those of the
+  // node `id`, even if the values were changed in place.
+  bool pair = false;
 };
 /// A tensor of random numbers, or a parameter. It becomes a node of the graph when it is used. A tensor of random
 /// numbers also becomes a node when it gets a name.
