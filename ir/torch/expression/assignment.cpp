@@ -56,7 +56,7 @@ void Interpreter::assign_attribute(const Expr& target, const Value& value, Scope
     return;
   }
   if (is_tensor(object) && (target.text == "data" || target.text == "requires_grad")) {
-    if (target.text == "data") placed(target.place, [&] { session_.put(object, value); });
+    if (target.text == "data") placed(target.place, [&] { session_.set_data(object, value); });
     return;
   }
   auto* const* o = object.as<Object*>();
@@ -93,6 +93,16 @@ bool Interpreter::augment_chosen(const Statement& s, const Value& object, const 
   });
 }
 
+// Returns the new value of an item of a tensor in `tensor[index] += value`.
+Value Interpreter::changed_item(std::string_view op, const Value& item, const Value& right) {
+  const Value result = apply_binary(session_, op, item, right);
+  if (!is_tensor(result)) return result;
+  const TensorType old = session_.type_of(item), now = session_.type_of(result);
+  if (is_float(now.dtype) && !is_float(old.dtype))
+    throw Error(fmt::format("expected values of {} to put into a tensor, found {}", torch_name(old.dtype), print(now)));
+  return result;
+}
+
 // Executes `object[index] += value`. The object and the index are evaluated once.
 void Interpreter::augment_item(const Statement& s, Scope& scope) {
   const Expr& target = s.targets[0];
@@ -100,9 +110,9 @@ void Interpreter::augment_item(const Statement& s, Scope& scope) {
   if (augment_chosen(s, object, index, scope)) return;
   const Value item = placed(target.place, [&] { return apply_subscript(session_, object, index); });
   const Value right = evaluate(s.value, scope);
-  const std::optional<Value> result =  // an item of a tensor is a view, through which the tensor cannot be changed
-      is_tensor(object) ? placed(s.place, [&] { return apply_binary(session_, s.name, item, right); })
-                        : augmented(s, item, right);
+  const std::optional<Value> result = is_tensor(object)  // an item by tensors is a copy of the tensor's elements
+                                          ? placed(s.place, [&] { return changed_item(s.name, item, right); })
+                                          : augmented(s, item, right);
   if (result) placed(target.place, [&] { set_subscript(session_, object, index, *result); });
 }
 

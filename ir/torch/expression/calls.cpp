@@ -96,6 +96,9 @@ constexpr std::array copying = std::to_array<std::string_view>(
 // Functions whose results always share memory with the argument, even if a reshape would copy it. An einsum of one tensor
 // is one, too, unless it sums.
 constexpr std::array viewing = std::to_array<std::string_view>({"diagonal", "unflatten", "view", "view_as"});
+// Functions that, with `_`, change how a tensor shows its memory, but not the memory.
+constexpr std::array showing =
+    std::to_array<std::string_view>({"squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze"});
 
 bool views(const Call& call) {
   if (is_one_of(call.name, viewing)) return true;
@@ -120,7 +123,10 @@ Value Interpreter::run(const Function& function, Arguments arguments, bool in_pl
   const Value& target = call.all()[0].second;
   if (!is_tensor(target) || !is_tensor(result))
     throw Error(fmt::format("{}: expected a tensor to change in place, found {}", call.name, describe(target)));
-  session_.assign(target, session_.tensor(result), first_new);
+  if (is_one_of(function.name, showing))
+    session_.show(target, session_.tensor(result));
+  else
+    session_.assign(target, session_.tensor(result), first_new);
   return target;
 }
 

@@ -64,6 +64,7 @@ class Interpreter {
   void augment(const Statement&, Scope&);
   bool augment_chosen(const Statement&, const Value& object, const Value& index, Scope&);
   void augment_item(const Statement&, Scope&);
+  Value changed_item(std::string_view op, const Value& item, const Value& right);
   std::optional<Value> augmented(const Statement&, const Value& left, const Value& right);
 
   // evaluate_expression.cpp

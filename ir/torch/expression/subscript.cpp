@@ -153,9 +153,6 @@ Values indices_of(Session& session, const Value& index) {
 
 Id fitting(Session& session, Id part, Id place) {
   const TensorType type = session.type(place);
-  if (is_float(session.type(part).dtype) && !is_float(type.dtype))
-    throw Error(fmt::format("expected values of {} to put into a tensor, found {}", torch_name(type.dtype),
-                            print(session.type(part))));
   part = session.cast(part, type.dtype);
   Shape shape = session.type(part).shape;
   const auto extra = static_cast<std::ptrdiff_t>(shape.size()) - static_cast<std::ptrdiff_t>(type.shape.size());

@@ -48,6 +48,7 @@ std::optional<Id> InPlace::content(Id origin) const {
 }
 
 void InPlace::refresh(Id tensor, Id node) { cell(tensor).node = node; }
+void InPlace::replace(Id tensor, Id node) { cell(tensor) = {node}; }
 
 void InPlace::write(const Builder& builder, Id tensor, Id result, std::optional<Id> content) {
   const Id old = current(tensor);

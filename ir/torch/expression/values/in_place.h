@@ -31,8 +31,10 @@ class InPlace {
   Views views(const Builder&, Id tensor);
   /// Returns the node of a memory's whole content. `origin`: of its views. nullopt if the content is not known.
   std::optional<Id> content(Id origin) const;
-  /// Gives a stale tensor its new node.
+  /// Gives a tensor another node, which is no write: a stale tensor its new node, or `x.t_()` the transposed view.
   void refresh(Id tensor, Id node);
+  /// Gives a tensor the node of another tensor, with which it shares memory from here on.
+  void replace(Id tensor, Id node);
   /// Records that `tensor` was overwritten by `result`, a node that no other tensor has. `content`: the whole content of
   /// its memory now, a node that is no view; nullopt if it is not known.
   void write(const Builder&, Id tensor, Id result, std::optional<Id> content);

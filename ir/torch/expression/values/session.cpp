@@ -49,8 +49,7 @@ Id Session::call(std::string_view op, std::vector<Id> args, Attributes attribute
 }
 
 Id Session::tensor(const Value& value) {
-  const Tensor* t = value.as<Tensor>();
-  const Id tensor = t ? t->id : node_of(value);
+  const Id tensor = id_of(value);
   if (!in_place_.is_stale(builder_, tensor)) return in_place_.current(tensor);
   const Views views = in_place_.views(builder_, tensor);
   const std::optional<Id> content = views.known ? in_place_.content(views.origin) : std::nullopt;
@@ -91,9 +90,10 @@ bool Session::shares_elements(const Views& views, Id node) {
 }
 
 TensorType Session::type_of(const Value& value) const {
-  if (auto* const* leaf = value.as<Leaf*>()) return (*leaf)->type;
-  CHECK(value.as<Tensor>());
-  return builder_.type(in_place_.current(value.as<Tensor>()->id));
+  auto* const* leaf = value.as<Leaf*>();
+  if (leaf && !(*leaf)->id) return (*leaf)->type;
+  CHECK(is_tensor(value));
+  return builder_.type(in_place_.current(leaf ? *(*leaf)->id : value.as<Tensor>()->id));
 }
 
 bool Session::redraw(const Value& value, Fill fill) {
@@ -107,8 +107,7 @@ bool Session::redraw(const Value& value, Fill fill) {
 void Session::assign(const Value& value, Id result, Id first_new) {
   const Id old = tensor(value);
   if (result == old) return;
-  const Tensor* t = value.as<Tensor>();
-  const Id id = t ? t->id : node_of(value);
+  const Id id = id_of(value);
   const Views views = in_place_.views(builder_, id);
   if (views.known && shares_elements(views, old))
     throw Error(
@@ -131,8 +130,16 @@ void Session::assign(const Value& value, Id result, Id first_new) {
 
 void Session::put(const Value& value, const Value& source) {
   const Id first_new = size();
-  assign(value, operand(source, "copy_", 1), first_new);
+  assign(value, cast(operand(source, "copy_", 1), type_of(value).dtype), first_new);
 }
+
+void Session::set_data(const Value& value, const Value& source) {
+  if (!is_tensor(source))
+    throw Error(fmt::format("expected a tensor as the data of a tensor, found {}", describe(source)));
+  in_place_.replace(id_of(value), tensor(source));
+}
+
+void Session::show(const Value& value, Id view) { in_place_.refresh(id_of(value), view); }
 
 Id Session::copy(Id tensor) {
   spend();
@@ -151,6 +158,11 @@ void Session::share(Id first_new) {
 Tensor Session::contiguous(Id node) {
   const std::optional<Id> same = in_place_.contiguous(builder_, node);
   return {same ? *same : copy(node)};
+}
+
+Id Session::id_of(const Value& value) {
+  const Tensor* t = value.as<Tensor>();
+  return t ? t->id : node_of(value);
 }
 
 Id Session::node_of(const Value& value) {

@@ -56,8 +56,12 @@ class Session {
   /// dtype and expanded to its shape. `first_new`: size() before the result was computed. Throws Error if the result
   /// does not fit.
   void assign(const Value& tensor, Id result, Id first_new);
-  /// Executes `tensor.data = value` or `tensor.copy_(value)`.
+  /// Executes `tensor.copy_(value)`, which converts the value to the tensor's dtype.
   void put(const Value& tensor, const Value& value);
+  /// Executes `tensor.data = value`: from here on, the tensor shares memory with `value`. Its views do not change.
+  void set_data(const Value& tensor, const Value& value);
+  /// Makes a tensor a view of itself under all its names, as `tensor.t_()` does. Its other views do not change.
+  void show(const Value& tensor, Id view);
   Id size() const { return static_cast<Id>(builder_.size()); }
   /// Returns a copy of a tensor, with memory of its own.
   Id copy(Id);
@@ -92,6 +96,7 @@ class Session {
 
  private:
   Id node_of(const Value& leaf);
+  Id id_of(const Value& tensor);  // by which in_place_ knows the tensor
   /// Applies views to the content of a memory. Returns the content and the result of each view.
   std::vector<Id> shown(const Views&, Id content);
   /// Returns the content of a memory after a write through views; nullopt if it is not known.
