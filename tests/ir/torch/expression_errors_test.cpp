@@ -195,6 +195,9 @@ TEST(ExpressionErrors, Values) {
       {x + "raise ValueError(f'no {1.5:.2f}')", "1:24", "expected no `raise`, found ValueError: no 1.50"},
       {"x = torch.randn(1, 2, 3, 4); y = F.scaled_dot_product_attention(x, x, x); z = y.flatten(); z += 1; y.exp()",
        "1:102", "expected a tensor whose memory is known"},
+      {"x = torch.randn(1, 2, 3, 4); y = F.scaled_dot_product_attention(x, x, x); z = y.contiguous()[0]; z += 1; "
+       "y.exp()",
+       "1:108", "expected a tensor whose memory is known"},
       {x + "y = x.expand(5, *x.shape)[1]; y.add_(1); y.mul_(2); x.exp()", "1:78",
        "expected a tensor whose memory is known"},
       {x + "y = x.expand(5, *x.shape); y.add_(1)", "1:53", "expected a tensor whose elements have memory of their own"},

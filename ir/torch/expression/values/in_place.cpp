@@ -4,15 +4,15 @@
 
 namespace deplo::ir::torch::python {
 
-InPlace::Cell& InPlace::cell(Id tensor) {
+Id& InPlace::cell(Id tensor) {
   const auto [at, is_new] = cell_of_.try_emplace(tensor, cells_.size());
-  if (is_new) cells_.push_back({tensor});
+  if (is_new) cells_.push_back(tensor);
   return cells_[at->second];
 }
 
 Id InPlace::current(Id tensor) const {
   const auto cell = cell_of_.find(tensor);
-  return cell == cell_of_.end() ? tensor : cells_[cell->second].node;
+  return cell == cell_of_.end() ? tensor : cells_[cell->second];
 }
 
 bool InPlace::is_stale(const Builder& builder, Id tensor) {
@@ -22,9 +22,7 @@ bool InPlace::is_stale(const Builder& builder, Id tensor) {
 }
 
 Views InPlace::views(const Builder& builder, Id tensor) {
-  const auto cell = cell_of_.find(tensor);
   Views views;
-  views.known = cell == cell_of_.end() || !cells_[cell->second].may_be_copy;
   Id node = current(tensor);
   for (;;) {
     if (const auto view = replaced_.find(node); view != replaced_.end()) {
@@ -47,8 +45,7 @@ std::optional<Id> InPlace::content(Id origin) const {
   return memory == memory_of_.end() ? origin : memories_[memory->second].content;
 }
 
-void InPlace::refresh(Id tensor, Id node) { cell(tensor).node = node; }
-void InPlace::replace(Id tensor, Id node) { cell(tensor) = {node}; }
+void InPlace::refresh(Id tensor, Id node) { cell(tensor) = node; }
 
 void InPlace::write(const Builder& builder, Id tensor, Id result, std::optional<Id> content) {
   const Id old = current(tensor);
@@ -63,17 +60,8 @@ void InPlace::write(const Builder& builder, Id tensor, Id result, std::optional<
     strides_.set_as(builder, *content, views.origin);
     memory_of_[*content] = number;
   }
-  cell(tensor).node = result;
+  cell(tensor) = result;
   cell_of_[result] = cell_of_[tensor];
-}
-
-std::optional<Id> InPlace::contiguous(const Builder& builder, Id node) {
-  const std::optional<bool> is_contiguous = strides_.is_contiguous(builder, node);
-  if (is_contiguous == true) return node;
-  if (is_contiguous == false) return std::nullopt;
-  cell_of_[next_handle_] = cells_.size();
-  cells_.push_back({node, true});
-  return next_handle_++;
 }
 
 }  // namespace deplo::ir::torch::python

@@ -16,13 +16,11 @@ struct Views {
   bool known = true;      // false: one of them may have been a copy
 };
 
-/// Maps tensors of Python to nodes. A tensor is known by the node that made it, or by a handle. Each write gives the
-/// tensor another node. Views share memory: after a write through one of them, the other tensors with the same memory
-/// are stale. They get a new node when they are used next. Not thread-safe.
+/// Maps tensors of Python to nodes. A tensor is known by the node that made it. Each write gives the tensor another
+/// node. Views share memory: after a write through one of them, the other tensors with the same memory are stale. They
+/// get a new node when they are used next. Not thread-safe.
 class InPlace {
  public:
-  static constexpr Id first_handle = 1 << 24;  // handles are greater than the Ids of all nodes
-
   /// Returns the last node that the tensor had.
   Id current(Id tensor) const;
   /// Whether another tensor has overwritten memory of this one since it got its current node.
@@ -31,16 +29,18 @@ class InPlace {
   Views views(const Builder&, Id tensor);
   /// Returns the node of a memory's whole content. `origin`: of its views. nullopt if the content is not known.
   std::optional<Id> content(Id origin) const;
-  /// Gives a tensor another node, which is no write: a stale tensor its new node, or `x.t_()` the transposed view.
+  /// Gives a tensor another node, which is no write: a stale tensor its new node, `x.t_()` the transposed view, or
+  /// `x.data = y` the node of y, with which x shares memory from here on.
   void refresh(Id tensor, Id node);
-  /// Gives a tensor the node of another tensor, with which it shares memory from here on.
-  void replace(Id tensor, Id node);
   /// Records that `tensor` was overwritten by `result`, a node that no other tensor has. `content`: the whole content of
   /// its memory now, a node that is no view; nullopt if it is not known.
   void write(const Builder&, Id tensor, Id result, std::optional<Id> content);
-  /// Returns a tensor with the values of a node, in contiguous memory; nullopt if that must be a copy. If it is not
-  /// known whether the tensor needs a copy, returns a handle.
-  std::optional<Id> contiguous(const Builder&, Id node);
+  /// Whether a node's tensor is contiguous; nullopt if that is not known.
+  std::optional<bool> is_contiguous(const Builder& builder, Id node) { return strides_.is_contiguous(builder, node); }
+  /// Records that a node, a copy of its argument, is contiguous. `may_share`: it may be the argument itself in PyTorch.
+  void set_contiguous(const Builder& builder, Id node, bool may_share) {
+    strides_.set_contiguous(builder, node, may_share);
+  }
   /// Whether the node's tensor is a view of another tensor, or may be one.
   bool is_view(const Builder& builder, Id node) { return strides_.sharing(builder, node) != Sharing::own; }
   /// Whether elements of a node's tensor share memory with each other; nullopt if that is not known.
@@ -51,23 +51,18 @@ class InPlace {
   bool is_shared(Id node) const { return strides_.is_shared(node); }
 
  private:
-  struct Cell {
-    Id node = 0;
-    bool may_be_copy = false;  // of the tensor whose node it was at first
-  };
   struct Memory {
     std::optional<Id> content;
     Id since = 0;  // older nodes do not have the content
   };
-  Cell& cell(Id tensor);
+  Id& cell(Id tensor);
 
-  std::map<Id, std::size_t> cell_of_;  // nodes and handles → cells_
-  std::vector<Cell> cells_;
+  std::map<Id, std::size_t> cell_of_;    // the node that made a tensor → cells_
+  std::vector<Id> cells_;                // the nodes that the tensors have now
   std::map<Id, std::size_t> memory_of_;  // origins of views → memories_, once they were written
   std::vector<Memory> memories_;
   std::map<Id, Id> replaced_;  // the result of a write through a view → the view's node before
   Strides strides_;
-  Id next_handle_ = first_handle;
 };
 
 }  // namespace deplo::ir::torch::python

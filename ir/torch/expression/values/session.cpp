@@ -136,7 +136,7 @@ void Session::put(const Value& value, const Value& source) {
 void Session::set_data(const Value& value, const Value& source) {
   if (!is_tensor(source))
     throw Error(fmt::format("expected a tensor as the data of a tensor, found {}", describe(source)));
-  in_place_.replace(id_of(value), tensor(source));
+  in_place_.refresh(id_of(value), tensor(source));
 }
 
 void Session::show(const Value& value, Id view) { in_place_.refresh(id_of(value), view); }
@@ -156,8 +156,11 @@ void Session::share(Id first_new) {
 }
 
 Tensor Session::contiguous(Id node) {
-  const std::optional<Id> same = in_place_.contiguous(builder_, node);
-  return {same ? *same : copy(node)};
+  const std::optional<bool> is_contiguous = in_place_.is_contiguous(builder_, node);
+  if (is_contiguous == true) return {node};
+  const Id result = copy(node);
+  in_place_.set_contiguous(builder_, result, !is_contiguous);
+  return {result};
 }
 
 Id Session::id_of(const Value& value) {

@@ -104,7 +104,14 @@ void Strides::set_as(const Builder& builder, Id node, Id other) {
   known_[static_cast<std::size_t>(node)] = known_[static_cast<std::size_t>(other)];
 }
 
+void Strides::set_contiguous(const Builder& builder, Id node, bool may_share) {
+  of(builder, node);
+  known_[static_cast<std::size_t>(node)] = row_major_strides(builder.type(node).shape);
+  if (may_share) may_share_.insert(node);
+}
+
 Sharing Strides::sharing(const Builder& builder, Id id) {
+  if (may_share_.contains(id)) return Sharing::unknown;
   const Node& node = builder.node(id);
   if (!is_view(node)) return Sharing::own;
   if (node.op != "reshape" || is_shared(id)) return Sharing::shared;

@@ -23,6 +23,8 @@ class Strides {
   /// Records that a node is a view, even if it is a reshape that would copy.
   void share(Id node) { shared_.insert(node); }
   bool is_shared(Id node) const { return shared_.contains(node); }
+  /// Records that a node, a copy of its argument, is contiguous. `may_share`: it may be the argument itself in PyTorch.
+  void set_contiguous(const Builder&, Id node, bool may_share);
   /// Whether a node's tensor is contiguous; nullopt if that is not known.
   std::optional<bool> is_contiguous(const Builder&, Id node);
   /// Whether a node's tensor has a stride of 0, so that elements share memory; nullopt if its strides are not known.
@@ -31,6 +33,7 @@ class Strides {
  private:
   std::vector<std::optional<Shape>> known_;  // of the first nodes
   std::set<Id> shared_;
+  std::set<Id> may_share_;
 };
 
 }  // namespace deplo::ir::torch::python

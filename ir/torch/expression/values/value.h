@@ -40,7 +40,7 @@ struct Dict {
   std::shared_ptr<const Value> factory = {};  // what makes the values of new keys, in a defaultdict; otherwise null
 };
 struct Tensor {
-  Id id = 0;  // a node or a handle (Session::copy)
+  Id id = 0;  // the node that made it
   // The result of max or min along a dimension: the tensor of values. The indices have no node, but are those of the
   // node `id`, even if the values were changed in place.
   bool pair = false;
