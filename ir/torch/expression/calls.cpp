@@ -105,7 +105,10 @@ bool views(const Call& call) {
   return call.name == "einsum" && !is_tensor(call.value("equation")) && call.tensors("operands").size() == 1;
 }
 
-bool copies(const Function& f) { return is_one_of(f.name, copying) || (f.name == "unfold" && f.spaces != as_method); }
+bool copies(const Function& f) {
+  if (f.name == "unfold") return f.spaces != as_method;
+  return f.spaces != in_einops && is_one_of(f.name, copying);  // repeat of einops expands
+}
 
 }  // namespace
 

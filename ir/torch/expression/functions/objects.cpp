@@ -133,7 +133,8 @@ Value autocast(const Call& c) {
 Value device(const Call& c) { return c.value("type"); }
 Value object(const Call& c) { return {c.session.make_object()}; }
 
-/// Copies a module. The copy has parameters and modules of its own, with the same distributions.
+/// Copies a module, a tensor or a container. The copy of a module has parameters and modules of its own, with the same
+/// distributions. What occurs several times is copied once.
 class Copies {
  public:
   explicit Copies(Session& session) : session_(session) {}
@@ -141,8 +142,10 @@ class Copies {
     if (level > max_levels) throw Error(fmt::format("deepcopy: expected at most {} levels", max_levels));
     session_.spend();
     if (auto* const* object = value.as<Object*>()) return {of(**object, level)};
-    if (auto* const* leaf = value.as<Leaf*>(); leaf && !(*leaf)->id)
-      return {session_.make_leaf((*leaf)->type, (*leaf)->source.fill, (*leaf)->parameter)};
+    if (auto* const* dict = value.as<Dict*>()) return {of(**dict, level)};
+    if (auto* const* leaf = value.as<Leaf*>(); leaf && !(*leaf)->id) return {of(**leaf)};
+    if (auto* const* leaf = value.as<Leaf*>(); leaf && !(*leaf)->parameter) return copied(value, *(*leaf)->id);
+    if (const Tensor* tensor = value.as<Tensor>(); tensor && !tensor->pair) return copied(value, tensor->id);
     const List* list = value.as<List>();
     if (!list) return value;
     Values items;
@@ -163,8 +166,25 @@ class Copies {
     }
     return copy;
   }
+  Leaf* of(const Leaf& leaf) {
+    Leaf*& copy = leaves_[&leaf];
+    if (!copy) copy = session_.make_leaf(leaf.type, leaf.source.fill, leaf.parameter);
+    return copy;
+  }
+  Value copied(const Value& tensor, Id id) {
+    const auto [copy, is_new] = tensors_.try_emplace(id);
+    if (is_new) copy->second = session_.copy(session_.tensor(tensor));
+    return {Tensor{copy->second}};
+  }
+  Dict* of(const Dict& dict, int level) {
+    Dict* copy = session_.make_dict();
+    for (const auto& [key, value] : dict.items) set_item(*copy, key, of(value, level + 1));
+    return copy;
+  }
   Session& session_;
   std::map<const Object*, Object*> made_;
+  std::map<const Leaf*, Leaf*> leaves_;
+  std::map<Id, Id> tensors_;
 };
 
 Value deep_copy(const Call& c) { return Copies(c.session).of(c.value("x")); }
