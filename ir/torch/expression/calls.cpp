@@ -89,13 +89,18 @@ namespace {
 
 // Functions whose results never share memory with an argument in PyTorch. Here, some of them are made of views, or return
 // the argument itself if there is nothing to do.
+// clang-format off
 constexpr std::array copying = std::to_array<std::string_view>(
     {"adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
-     "adaptive_max_pool3d", "channel_shuffle", "diff", "flip", "fliplr", "flipud", "interpolate", "pixel_shuffle",
-     "pixel_unshuffle", "repeat", "repeat_interleave", "roll", "rot90", "tile"});
+     "adaptive_max_pool3d", "cat", "channel_shuffle", "concat", "diag", "diff", "dstack", "flip", "fliplr", "flipud",
+     "hstack", "interpolate", "pixel_shuffle", "pixel_unshuffle", "repeat", "repeat_interleave", "roll", "rot90",
+     "select_scatter", "slice_scatter", "tile", "vstack"});
+// clang-format on
 // Functions whose results always share memory with the argument, even if a reshape would copy it. An einsum of one tensor
 // is one, too, unless it sums.
 constexpr std::array viewing = std::to_array<std::string_view>({"diagonal", "unflatten", "view", "view_as"});
+// Functions whose results may not be contiguous, or not in the same way as in PyTorch, even if all arguments are.
+constexpr std::array arranging = std::to_array<std::string_view>({"einsum", "rot90", "scaled_dot_product_attention"});
 // Functions that, with `_`, change how a tensor shows its memory, but not the memory.
 constexpr std::array showing =
     std::to_array<std::string_view>({"squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze"});
@@ -105,9 +110,25 @@ bool views(const Call& call) {
   return call.name == "einsum" && !is_tensor(call.value("equation")) && call.tensors("operands").size() == 1;
 }
 
-bool copies(const Function& f) {
+bool copies(const Function& f, const Call& call) {
+  const bool* asked = call.has("copy") ? call.value("copy").as<bool>() : nullptr;  // of `to`
+  if (asked && *asked) return true;
   if (f.name == "unfold") return f.spaces != as_method;
   return f.spaces != in_einops && is_one_of(f.name, copying);  // repeat of einops expands
+}
+
+// Whether a tensor, or each tensor of a list, is contiguous. Nested lists count as tensors that are not.
+bool is_plain(Session& session, const Value& value) {
+  const auto plain = [&](const Value& v) { return !v.as<List>() && (!is_tensor(v) || session.is_contiguous(v)); };
+  const List* list = value.as<List>();
+  return list ? std::ranges::all_of(*list->items, plain) : plain(value);
+}
+
+// Whether the result of a function is contiguous in PyTorch if it does not share memory with an argument.
+bool gives_contiguous(const Function& f, const Call& call) {
+  constexpr unsigned of_tensors = either | in_functional | in_linalg | of_modules_only;
+  if ((f.spaces & of_tensors) == 0 || is_one_of(f.name, arranging)) return false;
+  return std::ranges::all_of(call.all(), [&](const auto& given) { return is_plain(call.session, given.second); });
 }
 
 }  // namespace
@@ -119,8 +140,10 @@ Value Interpreter::run(const Function& function, Arguments arguments, bool in_pl
   const Call call(session_, function, std::move(arguments));
   Value result = function.run(call);
   if (views(call)) session_.share(first_new);
-  if (copies(function) && is_tensor(result)) result = {session_.own(session_.tensor(result), first_new)};
+  if (copies(function, call) && is_tensor(result)) result = {session_.own(session_.tensor(result), first_new)};
   if (function.name == "ravel") result = {session_.contiguous(session_.tensor(result))};  // a reshape may share more
+  if (const Tensor* t = result.as<Tensor>(); t && t->id >= first_new && gives_contiguous(function, call))
+    session_.set_contiguous(t->id);
   const bool* asked = call.has("inplace") ? call.value("inplace").as<bool>() : nullptr;
   if (!in_place && !(asked && *asked)) return result;
   const Value& target = call.all()[0].second;

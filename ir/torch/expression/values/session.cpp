@@ -155,6 +155,16 @@ void Session::share(Id first_new) {
   for (Id id = first_new; id < size(); ++id) in_place_.share(id);
 }
 
+bool Session::is_contiguous(const Value& value) {
+  auto* const* leaf = value.as<Leaf*>();
+  if (leaf && !(*leaf)->id) return true;
+  return in_place_.is_contiguous(builder_, in_place_.current(id_of(value))) == true;
+}
+
+void Session::set_contiguous(Id node) {
+  if (!in_place_.is_view(builder_, node)) in_place_.set_contiguous(builder_, node, false);
+}
+
 Tensor Session::contiguous(Id node) {
   const std::optional<bool> is_contiguous = in_place_.is_contiguous(builder_, node);
   if (is_contiguous == true) return {node};

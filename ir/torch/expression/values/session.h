@@ -69,6 +69,10 @@ class Session {
   Tensor own(Id node, Id first_new);
   /// Records that the nodes from `first_new` on share memory with their arguments: no reshape among them is a copy.
   void share(Id first_new);
+  /// Whether a tensor is known to be contiguous. Makes no node for a leaf.
+  bool is_contiguous(const Value& tensor);
+  /// Records that a new node is contiguous if it is in memory of its own.
+  void set_contiguous(Id node);
   /// Returns a contiguous tensor with the values of a node: the node's tensor, or a copy.
   Tensor contiguous(Id);
   /// Returns the node of a tensor, or a scalar node `op_c1` for a number in argument position 1 of `op`. Throws Error
