@@ -127,6 +127,8 @@ std::optional<Value> Interpreter::augmented(const Statement& s, const Value& lef
     });
     return std::nullopt;
   }
+  if (std::optional<Value> changed = placed(s.place, [&] { return apply_in_place(session_, s.name, left, right); }))
+    return changed;
   const List* list = left.as<List>();
   if (list && !list->tuple && !list->set && s.name == "+") {
     placed(s.place, [&] {

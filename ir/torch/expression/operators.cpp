@@ -188,6 +188,15 @@ Value joined_modules(Session& session, const Object& a, const Object& b) {
 
 }  // namespace
 
+std::optional<Value> apply_in_place(Session& session, std::string_view op, const Value& left, const Value& right) {
+  auto* const* o = left.as<Object*>();
+  const auto* const special = std::ranges::find(specials, op, &Special::op);
+  if (!o || special == specials.end()) return {};
+  const std::string_view name = session.text(fmt::format("__i{}__", special->name));
+  if (!find_attribute((*o)->type, name)) return {};
+  return session.invoke(session.attribute(left, name), {{right}, {}});
+}
+
 Value apply_binary(Session& session, std::string_view op, const Value& left, const Value& right) {
   if (to_number(left) && to_number(right)) return on_numbers(op, left, right);
   const List *a = left.as<List>(), *b = right.as<List>();

@@ -1,5 +1,6 @@
 // Python's operators on numbers, lists and tensors. All throw Error.
 #pragma once
+#include <optional>
 #include <string_view>
 
 #include "ir/torch/expression/values/session.h"
@@ -8,6 +9,8 @@ namespace deplo::ir::torch::python {
 
 /// Applies one of `+ - * / // % ** @ & | ^ << >>` or a comparison.
 Value apply_binary(Session&, std::string_view op, const Value& left, const Value& right);
+/// Calls left.__iadd__(right) or the like; nullopt if the class of `left` does not define it.
+std::optional<Value> apply_in_place(Session&, std::string_view op, const Value& left, const Value& right);
 /// Applies `+`, `-` or `~`.
 Value apply_unary(Session&, std::string_view op, const Value&);
 /// Evaluates `object[index]` of a tensor (slices, select, new dimensions), a list, a dict, a string, or a module that

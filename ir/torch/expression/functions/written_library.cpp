@@ -319,6 +319,13 @@ class Complex:
     def __radd__(self, other): return self + other
     def __sub__(self, other): return self + other * -1
     def __neg__(self): return Complex(-self.parts)
+    def put(self, value):
+        self.parts.copy_(value.parts)
+        return self
+
+    def __iadd__(self, other): return self.put(self + other)
+    def __isub__(self, other): return self.put(self - other)
+    def __imul__(self, other): return self.put(self * other)
     def conj(self): return complex_of(self.real, -self.imag)
     def abs(self): return torch.sqrt(self.real * self.real + self.imag * self.imag)
     def angle(self): return torch.atan2(self.imag, self.real)
@@ -332,7 +339,7 @@ class Complex:
         return Complex(self.parts.permute(tuple(d % self.ndim for d in sizes_of(dims)) + (self.ndim,)))
 
     def to(self, *args, **options): return self
-    def clone(self): return self
+    def clone(self): return Complex(self.parts.clone())
     def contiguous(self): return self
     def detach(self): return self
 
