@@ -131,12 +131,36 @@ bool gives_contiguous(const Function& f, const Call& call) {
   return std::ranges::all_of(call.all(), [&](const auto& given) { return is_plain(call.session, given.second); });
 }
 
+// Removes the argument `out` of a function of torch. Returns its value, or nullopt if there is none.
+std::optional<Value> take_out(const Function& f, Arguments& arguments) {
+  const auto out = std::ranges::find(arguments.keywords, "out", &std::pair<std::string_view, Value>::first);
+  if (out == arguments.keywords.end() || (f.spaces & (in_torch | in_linalg)) == 0 || Call::takes(f.signature, "out"))
+    return std::nullopt;
+  Value value = std::move(out->second);
+  arguments.keywords.erase(out);
+  return value.none() ? std::nullopt : std::optional(std::move(value));
+}
+
 }  // namespace
+
+// Writes the result of a function to its argument `out`.
+Value Interpreter::written_to(const Value& out, const Value& result, Id first_new) {
+  if (!is_tensor(out) || !is_tensor(result))
+    throw Error(fmt::format("expected a tensor as out, and one tensor as the result, found {}", describe(out)));
+  const Id written = session_.tensor(result);
+  const TensorType type = session_.type_of(out);
+  if (type.shape != session_.type(written).shape)
+    throw Error(fmt::format("expected a tensor of the result's shape {} as out, found {}",
+                            print(session_.type(written).shape), print(type)));
+  session_.assign(out, written, first_new);
+  return out;
+}
 
 // Calls a built-in function. With `in_place`, or if the call has `inplace=True`, the result replaces the first
 // argument.
 Value Interpreter::run(const Function& function, Arguments arguments, bool in_place) {
   const Id first_new = session_.size();
+  const std::optional<Value> out = take_out(function, arguments);
   const Call call(session_, function, std::move(arguments));
   Value result = function.run(call);
   if (views(call)) session_.share(first_new);
@@ -144,6 +168,7 @@ Value Interpreter::run(const Function& function, Arguments arguments, bool in_pl
   if (function.name == "ravel") result = {session_.contiguous(session_.tensor(result))};  // a reshape may share more
   if (const Tensor* t = result.as<Tensor>(); t && t->id >= first_new && gives_contiguous(function, call))
     session_.set_contiguous(t->id);
+  if (out) return written_to(*out, result, first_new);
   const bool* asked = call.has("inplace") ? call.value("inplace").as<bool>() : nullptr;
   if (!in_place && !(asked && *asked)) return result;
   const Value& target = call.all()[0].second;

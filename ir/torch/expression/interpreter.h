@@ -108,6 +108,7 @@ class Interpreter {
   Value invoke_object(Object*, Arguments);
   void run_hooks(Object&, Arguments&);
   Value invoke_module(Object*, Arguments);
+  Value written_to(const Value& out, const Value& result, Id first_new);
   Value run(const Function&, Arguments, bool in_place);
   Value super(Arguments, const Scope&) const;
   Value construct(Class&, Arguments);
