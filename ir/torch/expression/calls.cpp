@@ -94,7 +94,7 @@ constexpr std::array copying = std::to_array<std::string_view>(
     {"adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
      "adaptive_max_pool3d", "cat", "channel_shuffle", "concat", "diag", "diff", "dstack", "flip", "fliplr", "flipud",
      "hstack", "interpolate", "pixel_shuffle", "pixel_unshuffle", "repeat", "repeat_interleave", "roll", "rot90",
-     "select_scatter", "slice_scatter", "tile", "vstack"});
+     "select_scatter", "slice_scatter", "tile", "upsample", "vstack"});
 // clang-format on
 // Functions whose results always share memory with the argument, even if a reshape would copy it. An einsum of one tensor
 // is one, too, unless it sums.

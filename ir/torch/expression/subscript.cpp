@@ -18,10 +18,22 @@ std::int64_t in_range(std::int64_t index, std::int64_t count) {
   return index < 0 ? index + count : index;
 }
 
+// Returns an integer that is an index, or the value of a tensor without dimensions if it is known. As in PyTorch, both
+// select a view.
+std::optional<std::int64_t> known_index(Session& session, const Value& index) {
+  if (const auto* i = index.as<std::int64_t>()) return *i;
+  if (!is_tensor(index)) return std::nullopt;
+  const Id id = session.tensor(index);
+  const TensorType& type = session.type(id);
+  if (!type.shape.empty() || !is_integer(type.dtype) || type.dtype == DType::boolean) return std::nullopt;
+  const auto values = known_values(caller_of(session, "[]"), id);
+  return values ? std::optional(static_cast<std::int64_t>((*values)[0])) : std::nullopt;
+}
+
 Id one_index(Session& session, Id x, const Value& index, std::int64_t& dim) {
   if (index.none()) return session.call("unsqueeze", {x}, {{"dim", dim++}});
   if (const Slice* s = index.as<Slice>()) return slice(session, x, dim++, *s);
-  if (const auto* i = index.as<std::int64_t>()) {
+  if (const std::optional<std::int64_t> i = known_index(session, index)) {
     const std::int64_t at = in_range(*i, session.type(x).shape[static_cast<std::size_t>(dim)]);
     return session.call("select", {x}, {{"dim", dim}, {"index", at}});
   }
