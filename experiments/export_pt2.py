@@ -27,6 +27,7 @@ Needs PyTorch 2.5 or later (a CPU build is enough). Models:
     written      functions that deplo writes in its expression language
     chosen       results of torch.cond, and functions that core ATen has under other names
     quantized    quantized integers, and fake quantization
+    dynamic      sizes that dynamic_shapes leaves open: two of the input, and others computed from them
     corners      both results of max, indices below 0, tensors without elements, powers of integers, fractions in a range
 
 --decompose writes core ATen (run_decompositions) instead of the operators that the model calls. --expected also writes
@@ -613,11 +614,40 @@ class Fourier(nn.Module):
         return (*parts, spectrum.abs(), torch.fft.fft(signal.permute(1, 0), dim=0).permute(1, 0).imag)
 
 
+class Dynamic(nn.Module):
+    """Sizes that the exported program leaves open, in all places: attention, views, pads, windows, factors, inner graphs."""
+    dynamic_shapes = ({0: torch.export.Dim.AUTO, 1: torch.export.Dim.AUTO},)
+
+    def __init__(self, o):
+        super().__init__()
+        self.qkv, self.conv = nn.Linear(4, 12), nn.Conv1d(4, 3, 3, stride=2, padding=1)
+
+    def attend(self, x):
+        batch, seq, _ = x.shape
+        q, k, v = self.qkv(x).view(batch, seq, 3, 2, 2).permute(2, 0, 3, 1, 4)
+        mask = torch.full((seq, seq), -torch.inf, dtype=x.dtype).triu(1)
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        return y.transpose(1, 2).reshape(batch, seq, 4) + torch.arange(seq)[:, None] / seq
+
+    def forward(self, x):
+        batch, seq, _ = x.shape
+        turned, few = x.transpose(1, 2), x[:, :, :1]
+        with torch.no_grad():
+            inner = x.reshape(batch * 4, -1).sum(1) * batch
+        chosen = torch.cond(x.amax() > 100, lambda x: x.reshape(2 * seq, -1).sum(1), lambda x: x.reshape(2 * seq, -1).amax(1), (x,))
+        changed = few * 1
+        changed[:, seq // 2:].mul_(seq ** 0.5)
+        return (self.attend(x), self.conv(turned), inner, chosen, changed, few[:, : seq // 2].repeat(1, 2, 1), F.pad(few, (0, 0, 0, -(seq + 1) % 4)),
+                F.interpolate(few.mT, size=seq * 2 - 1, mode="linear"), F.interpolate(few.mT, scale_factor=1.5), x.sum(1) / (seq - 1),
+                few.unfold(1, 3, 2), torch.cat((few, few[:, : min(seq, 5)]), 1), few.new_zeros(batch, max(seq - 3, 1)) + x[:1, :1, 0],
+                F.adaptive_avg_pool1d(turned, 2), few[:, ::2].flatten(0, 1), few.expand(batch, batch, seq, 1).mean(0).cumsum(1))
+
+
 MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head, "multihead": Multihead, "routed-mlp": RoutedMlp,
           "operators": Operators, "corners": Corners, "narrow": Narrow, "packed": Packed,
           "copies": Copies, "views": Views, "state": State, "strided": Strided, "rotary": Rotary, "assorted": Assorted,
           "fourier": Fourier, "placed": Placed, "written": Written, "chosen": Chosen,
-          "quantized": Quantized}
+          "quantized": Quantized, "dynamic": Dynamic}
 
 
 def options():
@@ -649,6 +679,8 @@ def example(o):
         return torch.randn(3, 2, 4)
     if o.model == "multihead":
         return torch.randn(2, o.seq, o.hidden)
+    if o.model == "dynamic":
+        return torch.randn(o.seq // 2, o.seq, 4)
     return torch.randn(1, o.seq, o.hidden).to(getattr(torch, o.dtype))
 
 
@@ -671,7 +703,7 @@ def main():
     torch.manual_seed(o.seed)
     model = MODELS[o.model](o).eval().to(getattr(torch, o.dtype))
     x = example(o)
-    program = torch.export.export(model, (x,))
+    program = torch.export.export(model, (x,), dynamic_shapes=getattr(model, "dynamic_shapes", None))
     if o.decompose:
         program = program.run_decompositions()
     if o.bare:

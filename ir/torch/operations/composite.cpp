@@ -175,6 +175,13 @@ std::vector<Id> read_nothing(pt2::Call& call) {
   return {};
 }
 
+// Reads a check of a number. Its outcome is known if the number follows from the sizes of the program.
+std::vector<Id> read_check(pt2::Call& call) {
+  if (!call.is_symbol("self") && call.number("self", 1) == 0)
+    throw Error(fmt::format("expected sizes that the program allows: {}", call.text("assert_msg", "")));
+  return read_nothing(call);
+}
+
 }  // namespace
 
 // clang-format off
@@ -226,7 +233,7 @@ Composites other_composites() {
       {"aten.feature_dropout", read_dropout},
       {"aten.native_dropout", read_dropout},
       {"aten._assert_async", read_nothing},
-      {"aten._assert_scalar", read_nothing},
+      {"aten._assert_scalar", read_check},
       {"aten._assert_tensor_metadata", read_nothing},
       {"aten.sym_constrain_range", read_nothing},
       {"aten.sym_constrain_range_for_size", read_nothing},

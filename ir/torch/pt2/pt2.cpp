@@ -566,8 +566,7 @@ void add_input(const Program& program, const InputSpec& spec, Weights& weights, 
   const bool constant = spec.kind == "constant_input" || (spec.kind == "user_input" && !tensor);
   if (constant && !std::holds_alternative<Symbol>(spec.argument)) return;
   if (const auto* symbol = std::get_if<Symbol>(&spec.argument))
-    throw Error(
-        fmt::format("inputs: expected a constant as '{}' (export the program without dynamic_shapes)", symbol->name));
+    throw Error(fmt::format("inputs: expected a constant as '{}', whose value the file does not state", symbol->name));
   if (!tensor) throw Error(fmt::format("inputs: expected tensors, found a {}", spec.kind));
   const TensorType& type = type_of(program.graph, tensor->name);
   const ScalarType stated = program.graph.tensors.find(tensor->name)->second.stated;
@@ -637,7 +636,7 @@ std::string note_on_float64(const ProgramGraph& graph) {
   return fmt::format("'{}' is float64 in PyTorch; such tensors are computed in float32", *found);
 }
 
-Graph read(const Zip& archive) {
+Graph read(const Zip& archive, const Symbols& sizes) {
   std::string entry = archive.find_suffix("serialized_exported_program.json"), prefix;
   if (entry.empty()) {
     entry = archive.find_suffix("models/model.json");
@@ -647,7 +646,7 @@ Graph read(const Zip& archive) {
   } else {
     prefix = entry.substr(0, entry.size() - std::string_view("serialized_exported_program.json").size());
   }
-  Program program = parse_program(archive.read(entry), fmt::format("{}: {}", archive.where(), entry));
+  Program program = parse_program(archive.read(entry), fmt::format("{}: {}", archive.where(), entry), sizes);
   inline_graphs(program.graph);
   Weights weights(archive, prefix);
   for (const OutputSpec& output : program.outputs)
@@ -662,17 +661,19 @@ Graph read(const Zip& archive) {
   if (outputs.empty()) throw Error("outputs: expected at least one tensor, found none");
   Graph graph = builder.finish(outputs);
   draw_whole_inputs(graph);
-  graph.note = note_on_float64(program.graph);
+  graph.note = program.note;
+  if (const std::string note = note_on_float64(program.graph); !note.empty())
+    graph.note += (graph.note.empty() ? "" : "; ") + note;
   return graph;
 }
 
 }  // namespace
 }  // namespace pt2
 
-Graph read_pt2(const std::filesystem::path& file) {
+Graph read_pt2(const std::filesystem::path& file, const Symbols& sizes) {
   const Zip archive(file);
   try {
-    return pt2::read(archive);
+    return pt2::read(archive, sizes);
   } catch (const Error& e) {
     const std::string message = e.what();
     if (message.starts_with(archive.where() + ": ")) throw;

@@ -15,6 +15,7 @@ namespace {
 using ir::torch::Graph;
 using ir::torch::Node;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 std::map<std::string, TensorValues> by_name(const Graph& graph, const std::vector<TensorValues>& inputs) {
@@ -44,7 +45,7 @@ std::string error_with(const std::string& file, const std::string& from, const s
 }
 
 TEST(Pt2, EveryVersionGivesWhatPyTorchComputes) {
-  ASSERT_EQ(fixtures().size(), 49U);
+  ASSERT_EQ(fixtures().size(), 52U);
   for (const std::filesystem::path& file : fixtures()) {
     SCOPED_TRACE(file.filename());
     const Graph graph = ir::torch::read_pt2(file);
@@ -102,17 +103,88 @@ TEST(Pt2, ErrorsNameThePlace) {
   EXPECT_THAT(error_with("head_2.11.0.pt2", R"({"user_output")", R"({"loss_output")"),
               "outputs: expected results and new state only, found a loss_output");
   EXPECT_THAT(error_with("mlp_2.11.0.pt2", R"({"as_int": 3})", R"({"as_expr": {"expr_str": "s0"}})"),
-              HasSubstr("expected a static shape, found the size 's0'"));
+              HasSubstr("found the size 's0' (the file does not state its value for the example inputs)"));
   EXPECT_THAT(
       error_with("mlp_2.11.0.pt2", R"({"as_int": 3})", R"-({"as_expr": {"expr_str": "Symbol('s27', integer=True)"}})-"),
-      HasSubstr("expected a static shape, found the size 's27' (export the program without dynamic_shapes)"));
+      HasSubstr("expected a static shape, found the size 's27' (the file does not state its value"));
   EXPECT_THAT(error_with("mlp_2.11.0.pt2", R"({"as_int": 3})", R"({"as_expr": {"expr_str": "u0"}})"),
               HasSubstr("expected a static shape, found the size 'u0' (it depends on elements of a tensor)"));
   EXPECT_THAT(error_with("mlp_2.11.0.pt2", R"({"user_input": {"arg": {"as_tensor": {"name": "x"}}}})",
                          R"({"user_input": {"arg": {"as_sym_int": {"as_name": "k"}}}})"),
-              HasSubstr("inputs: expected a constant as 'k' (export the program without dynamic_shapes)"));
+              HasSubstr("inputs: expected a constant as 'k', whose value the file does not state"));
   EXPECT_THAT(error_with("mlp_2.5.1.pt2", "{", "["), HasSubstr("expected JSON"));
   EXPECT_THAT(error_with("mlp_2.5.1.pt2", "{", std::string(1000, '[')), HasSubstr("at most 128 nested levels"));
+}
+
+std::string text_of(const std::string& file, const ir::Symbols& sizes) {
+  return print(ir::torch::read_pt2(fixture(file), sizes));
+}
+
+std::string refusal_of(const std::string& file, const ir::Symbols& sizes) {
+  try {
+    return text_of(file, sizes);
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+TEST(Pt2, OpenSizesAreThoseOfTheExampleUnlessGiven) {
+  const Graph example = ir::torch::read_pt2(fixture("dynamic_2.15.0.pt2"));
+  EXPECT_EQ(named(example, "x").type.shape, (ir::Shape{4, 8, 4}));
+  EXPECT_EQ(example.note,
+            "the sizes of dynamic_shapes are those of the example: s77=4 (dimension 0 of x), s27=8 (dimension 1 of x); "
+            "-s NAME=SIZE sets others");
+  const ir::Symbols sizes = {{"s77", 6}, {"s27", 12}};
+  EXPECT_EQ(ir::torch::read_pt2(fixture("dynamic_2.15.0.pt2"), sizes).note, "");
+  EXPECT_EQ(text_of("dynamic_2.15.0.pt2", sizes), text_of("dynamic_longer_2.15.0.pt2", {}));
+  EXPECT_THAT(ir::torch::read_pt2(fixture("dynamic_2.15.0.pt2"), {{"s77", 6}}).note,
+              HasSubstr("those of the example: s27=8 (dimension 1 of x); -s"));
+}
+
+TEST(Pt2, GivenSizesGiveWhatPyTorchComputes) {
+  const ProgramValues expected = program_values(fixture("dynamic_longer_2.15.0.pt2"));
+  for (const char* file : {"dynamic_2.15.0.pt2", "dynamic_core_aten_2.15.0.pt2"}) {
+    SCOPED_TRACE(file);
+    const Graph graph = ir::torch::read_pt2(fixture(file), {{"s77", 6}, {"s27", 12}});
+    const auto outputs = evaluate(graph, sources(graph, by_name(graph, expected.inputs)));
+    ASSERT_EQ(outputs.size(), expected.outputs.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      EXPECT_LE(relative_error(outputs[i], expected.outputs[i].values), 1e-11) << "output " << i;
+  }
+}
+
+TEST(Pt2, GivenSizesMustBeOpenAndSuitTheProgram) {
+  EXPECT_THAT(refusal_of("dynamic_2.15.0.pt2", {{"s1", 6}}),
+              HasSubstr("expected a program with the open size s1, because its size is given, found s77, s27"));
+  EXPECT_THAT(refusal_of("mlp_2.11.0.pt2", {{"s77", 6}}), HasSubstr("found one with static sizes"));
+  EXPECT_THAT(refusal_of("dynamic_2.15.0.pt2", {{"s27", 2}}),
+              HasSubstr("expected s27 of at least 3, as the file states, found 2"));
+  EXPECT_THAT(refusal_of("dynamic_2.15.0.pt2", {{"s27", 10}}),
+              HasSubstr("expected sizes for which ((L['x'].size()[1]*L['x'].size()[0]) % "
+                        "(4*L['x'].size()[0])) == 0, as the program requires"));
+}
+
+TEST(Pt2, GuardsThatCannotBeCheckedAreNoted) {
+  Entries entries = unpack(fixture("dynamic_2.15.0.pt2"));
+  std::string& json = entry(entries, "models/model.json");
+  const std::string guard = "L['x'].size()[1] >= 3";
+  const std::size_t at = json.find(guard);
+  ASSERT_NE(at, std::string::npos);
+  json.replace(at, guard.size(), "L['y'].size()[1] >= 3");
+  const TemporaryFile file;
+  pack(file.path, entries);
+  EXPECT_EQ(ir::torch::read_pt2(file.path, {{"s77", 6}, {"s27", 12}}).note,
+            "the program requires L['y'].size()[1] >= 3, which is not checked");
+  EXPECT_THAT(ir::torch::read_pt2(file.path).note, Not(HasSubstr("requires")));
+}
+
+TEST(Pt2, ChecksOfSizesMustHold) {
+  const std::string check =
+      R"("nodes": [{"target": "torch.ops.aten._assert_scalar.default", "outputs": [], "inputs": [)"
+      R"({"name": "self", "arg": {"as_bool": false}}, )"
+      R"({"name": "assert_msg", "arg": {"as_string": "s0 > 5"}}]}, )";
+  EXPECT_THAT(error_with("mlp_2.11.0.pt2", R"("nodes": [)", check),
+              HasSubstr("expected sizes that the program allows: s0 > 5"));
 }
 
 TEST(Pt2, EachResultHasItsOwnName) {

@@ -151,6 +151,11 @@ bool Call::is_text(std::string_view argument) const {
   return found != nullptr && std::holds_alternative<std::string>(*found);
 }
 
+bool Call::is_symbol(std::string_view argument) const {
+  const Argument* found = find(argument);
+  return found != nullptr && std::holds_alternative<Symbol>(*found);
+}
+
 std::vector<std::int64_t> Call::integers(std::string_view argument) {
   if (!has(argument)) return {};
   const Argument& value = get(argument);

@@ -43,6 +43,7 @@ class Call {
   bool flag(std::string_view argument, bool fallback);
   std::string text(std::string_view argument, std::string_view fallback);
   bool is_text(std::string_view argument) const;
+  bool is_symbol(std::string_view argument) const;  // whether its value is known only when the program runs
   std::vector<std::int64_t> integers(std::string_view argument);  // accepts a single integer; None gives an empty list
   std::vector<double> numbers(std::string_view argument);         // None gives an empty list
   /// Ignores arguments that make no difference here: devices, layouts, …

@@ -20,6 +20,12 @@ bool calls_graph(const ProgramNode& node) {
   throw Error(fmt::format("node '{}': expected {}", node.name, expected));
 }
 
+// Whether the operand is a number with a known value, which the inner graph has where it is used.
+bool is_known(const Argument& operand) {
+  return std::holds_alternative<std::int64_t>(operand) || std::holds_alternative<double>(operand) ||
+         std::holds_alternative<bool>(operand);
+}
+
 // Returns argument `i`, which must be a T.
 template <typename T>
 const T& argument_of(const ProgramNode& node, std::size_t i, std::string_view expected) {
@@ -73,8 +79,8 @@ class Inliner {
     std::vector<std::string> operands;
     for (auto operand = found + 1; operand != node.inputs.end(); ++operand) {
       const auto* tensor = std::get_if<Tensor>(&operand->value);
-      if (tensor == nullptr) fail(node, "tensors as operands of the graph");
-      operands.push_back(name_in(names, tensor->name));
+      if (tensor == nullptr && !is_known(operand->value)) fail(node, "tensors as operands of the graph");
+      operands.push_back(tensor == nullptr ? "" : name_in(names, tensor->name));
     }
     const ProgramGraph& inner = *std::get<Subgraph>(found->value).graph;
     const Names inside = add_nodes(node, inner, operands, names, true);
@@ -126,6 +132,7 @@ class Inliner {
     if (inner.outputs.size() != node.outputs.size()) fail(node, "an output for each output of the graph");
     Names inside;
     for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (is_known(inner.inputs[i])) continue;
       const auto* input = std::get_if<Tensor>(&inner.inputs[i]);
       if (input == nullptr) fail(node, "tensors as operands of the graph");
       inside.emplace(input->name, operands[i]);

@@ -1,5 +1,5 @@
-// Reads untrusted JSON, and adds the place to every message. Private to program.cpp. nlohmann's header takes seconds to
-// compile, so only json.cpp includes it.
+// Reads untrusted JSON, and adds the place to every message. Private to program.cpp and sizes.cpp. nlohmann's header
+// takes seconds to compile, so only json.cpp includes it.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "ir/torch/graph.h"
 #include "ir/torch/pt2/program/json.h"
+#include "ir/torch/pt2/program/sizes.h"
 
 namespace deplo::ir::torch::pt2 {
 namespace {
@@ -17,60 +19,62 @@ ScalarType scalar_type(const Json& json) {
   return number >= 0 && number <= 255 ? static_cast<ScalarType>(number) : ScalarType::unknown;
 }
 
-/// Returns "s27" for "Symbol('s27', positive=True)".
-std::string symbol_name(const std::string& text) {
-  constexpr std::string_view begin = "Symbol('";
-  return text.starts_with(begin) ? text.substr(begin.size(), text.find('\'', begin.size()) - begin.size()) : text;
+/// What the arguments of a graph may refer to: open sizes, and the numbers computed from them, by their names.
+struct Scope {
+  const Sizes& sizes;
+  std::map<std::string, SizeValue, std::less<>> names = {};
+};
+
+/// Says what is wrong about a size without a value.
+std::string open_size(const std::string& unknown) {
+  return fmt::format("a static shape, found the size '{}' ({})", unknown,
+                     depends_on_elements(unknown) ? "it depends on elements of a tensor"
+                                                  : "the file does not state its value for the example inputs");
 }
 
-/// Says what is wrong about a size. torch.export names the sizes that dynamic_shapes leaves open "s0", "s27" …, and those
-/// that depend on elements "u0" ….
-std::string open_size(const std::string& symbol) {
-  const std::string_view remedy =
-      symbol.starts_with('u') ? "it depends on elements of a tensor" : "export the program without dynamic_shapes";
-  return fmt::format("a static shape, found the size '{}' ({})", symbol, remedy);
-}
-
-Shape shape(const Json& sizes, std::string& problem) {
+Shape shape(const Json& sizes, const Scope& scope, std::string& problem) {
   Shape shape;
   std::int64_t elements = 1;
   std::size_t rank = 0;
   sizes.each([&](const Json& size) {
     ++rank;
-    if (size.has("as_expr")) {
-      problem = open_size(symbol_name(size.at("as_expr").at("expr_str").text()));
+    const Evaluated found = scope.sizes.value(size);
+    const std::optional<std::int64_t> n = found.value ? whole(*found.value) : std::nullopt;
+    if (!n) {
+      problem = open_size(found.unknown);
       return;
     }
-    const Json n = size.at("as_int");
-    shape.push_back(n.integer());
+    shape.push_back(*n);
     if (shape.back() < 0 || __builtin_mul_overflow(elements, std::max<std::int64_t>(shape.back(), 1), &elements) ||
         elements > max_elements)
-      n.fail("sizes of at most 2^40 elements");
+      size.fail("sizes of at most 2^40 elements", fmt::format("{}", *n));
   });
   if (rank > max_dimensions) sizes.fail(fmt::format("at most {} dimensions", max_dimensions), fmt::format("{}", rank));
   return shape;
 }
 
-std::vector<std::int64_t> strides(const Json& list) {
+std::vector<std::int64_t> strides(const Json& list, const Scope& scope) {
   std::vector<std::int64_t> result;
   bool known = true;
   list.each([&](const Json& stride) {
-    known &= stride.has("as_int");
-    if (known) result.push_back(stride.at("as_int").integer());
+    const Evaluated found = scope.sizes.value(stride);
+    const std::optional<std::int64_t> n = found.value ? whole(*found.value) : std::nullopt;
+    known &= n.has_value();
+    if (known) result.push_back(*n);
   });
   return known ? result : std::vector<std::int64_t>();
 }
 
-TensorMeta tensor_meta(const Json& json) {
+TensorMeta tensor_meta(const Json& json, const Scope& scope) {
   TensorMeta meta;
   const ScalarType type = scalar_type(json.at("dtype"));
   meta.stated = type;
-  if (json.has("strides")) meta.strides = strides(json.at("strides"));
+  if (json.has("strides")) meta.strides = strides(json.at("strides"), scope);
   if (json.has("storage_offset")) {
-    const Json offset = json.at("storage_offset");
-    meta.offset = offset.has("as_int") ? offset.at("as_int").integer() : -1;
+    const Evaluated offset = scope.sizes.value(json.at("storage_offset"));
+    meta.offset = offset.value ? whole(*offset.value).value_or(-1) : -1;
   }
-  meta.type.shape = shape(json.at("sizes"), meta.problem);
+  meta.type.shape = shape(json.at("sizes"), scope, meta.problem);
   meta.open = !meta.problem.empty();
   if (is_complex(type)) {
     meta.type.shape.push_back(2);
@@ -112,30 +116,33 @@ std::vector<double> numbers(const Json& list) {
   return result;
 }
 
+Argument symbolic(const Json& json, const Scope& scope) {
+  const bool named = json.has("as_name");
+  Evaluated found = named ? Evaluated{std::nullopt, json.at("as_name").text()} : scope.sizes.value(json);
+  if (const auto known = scope.names.find(found.unknown); named && known != scope.names.end())
+    found.value = known->second;
+  if (!found.value) return Symbol{found.unknown};
+  return std::visit([](auto value) { return Argument{value}; }, *found.value);
+}
+
 // Reads a list of elements such as {"as_int": 3} or {"as_name": "sym_size_int"}.
-Argument symbolic_integers(const Json& list) {
+Argument symbolic_integers(const Json& list, const Scope& scope) {
   std::vector<std::int64_t> result;
-  std::string symbol;
+  std::optional<Argument> symbol;
   list.each([&](const Json& e) {
-    if (e.has("as_name"))
-      symbol = e.at("as_name").text();
+    const Argument element = symbolic(e, scope);
+    if (const auto* n = std::get_if<std::int64_t>(&element))
+      result.push_back(*n);
     else
-      result.push_back(e.at("as_int").integer());
+      symbol = element;
   });
-  if (!symbol.empty()) return Symbol{symbol};
+  if (symbol) return *symbol;
   return result;
 }
 
-ProgramGraph program_graph(const Json& json);
+ProgramGraph program_graph(const Json& json, const Sizes& sizes);
 
-Argument symbolic(const Json& json) {
-  if (json.has("as_name")) return Symbol{json.at("as_name").text()};
-  if (json.has("as_bool")) return json.at("as_bool").flag();
-  if (json.has("as_float")) return json.at("as_float").number();
-  return json.at("as_int").integer();
-}
-
-Argument argument(const Json& json) {
+Argument argument(const Json& json, const Scope& scope) {
   const std::string kind = json.alternative();
   const Json value = json.at(kind);
   if (kind == "as_none") return None{};
@@ -148,17 +155,18 @@ Argument argument(const Json& json) {
   if (kind == "as_bool") return value.flag();
   if (kind == "as_string") return value.text();
   if (kind == "as_scalar_type") return scalar_type(value);
-  if (kind == "as_sym_int" || kind == "as_sym_bool" || kind == "as_sym_float") return symbolic(value);
-  if (kind == "as_sym_ints") return symbolic_integers(value);
+  if (kind == "as_sym_int" || kind == "as_sym_bool" || kind == "as_sym_float") return symbolic(value, scope);
+  if (kind == "as_sym_ints") return symbolic_integers(value, scope);
   if (kind == "as_optional_tensors") return optional_tensors(value);
-  if (kind == "as_optional_tensor") return value.has("as_tensor") ? argument(value) : Argument{None{}};
-  if (kind == "as_graph") return Subgraph{std::make_shared<const ProgramGraph>(program_graph(value.at("graph")))};
+  if (kind == "as_optional_tensor") return value.has("as_tensor") ? argument(value, scope) : Argument{None{}};
+  if (kind == "as_graph")
+    return Subgraph{std::make_shared<const ProgramGraph>(program_graph(value.at("graph"), scope.sizes))};
   return Other{kind};
 }
 
-std::vector<Argument> arguments(const Json& list) {
+std::vector<Argument> arguments(const Json& list, const Scope& scope) {
   std::vector<Argument> result;
-  list.each([&](const Json& e) { result.push_back(argument(e)); });
+  list.each([&](const Json& e) { result.push_back(argument(e, scope)); });
   return result;
 }
 
@@ -171,31 +179,34 @@ std::string node_name(const Json& json, const ProgramNode& node) {
   return node.target;
 }
 
-ProgramNode program_node(const Json& json) {
+ProgramNode program_node(const Json& json, const Scope& scope) {
   ProgramNode node;
   node.target = json.at("target").text();
-  json.at("inputs").each([&](const Json& e) { node.inputs.push_back({e.at("name").text(), argument(e.at("arg"))}); });
-  node.outputs = arguments(json.at("outputs"));
+  json.at("inputs").each([&](const Json& e) {
+    node.inputs.push_back({e.at("name").text(), argument(e.at("arg"), scope)});
+  });
+  node.outputs = arguments(json.at("outputs"), Scope{scope.sizes});  // which keep their names
   node.name = node_name(json, node);
   return node;
 }
 
-ProgramGraph program_graph(const Json& json) {
+ProgramGraph program_graph(const Json& json, const Sizes& sizes) {
+  const Scope scope{sizes, sizes.named_values(json)};
   ProgramGraph graph;
-  graph.inputs = arguments(json.at("inputs"));
-  graph.outputs = arguments(json.at("outputs"));
-  json.at("nodes").each([&](const Json& e) { graph.nodes.push_back(program_node(e)); });
+  graph.inputs = arguments(json.at("inputs"), scope);
+  graph.outputs = arguments(json.at("outputs"), scope);
+  json.at("nodes").each([&](const Json& e) { graph.nodes.push_back(program_node(e, scope)); });
   json.at("tensor_values").each_member([&](const std::string& name, const Json& e) {
-    graph.tensors.emplace(name, tensor_meta(e));
+    graph.tensors.emplace(name, tensor_meta(e, scope));
   });
   return graph;
 }
 
-InputSpec input_spec(const Json& json) {
+InputSpec input_spec(const Json& json, const Scope& scope) {
   InputSpec spec;
   spec.kind = json.alternative();
   const Json value = json.at(spec.kind);
-  if (spec.kind == "user_input") spec.argument = argument(value.at("arg"));
+  if (spec.kind == "user_input") spec.argument = argument(value.at("arg"), scope);
   for (const std::string_view kind : {"parameter", "buffer", "tensor_constant"})
     if (spec.kind == kind) {
       spec.argument = Tensor{tensor_name(value.at("arg"))};
@@ -204,10 +215,11 @@ InputSpec input_spec(const Json& json) {
   return spec;
 }
 
-OutputSpec output_spec(const Json& json) {
+OutputSpec output_spec(const Json& json, const Scope& scope) {
   OutputSpec spec;
   spec.kind = json.alternative();
-  spec.argument = spec.kind == "user_output" ? argument(json.at(spec.kind).at("arg")) : Argument{Other{spec.kind}};
+  spec.argument =
+      spec.kind == "user_output" ? argument(json.at(spec.kind).at("arg"), scope) : Argument{Other{spec.kind}};
   return spec;
 }
 
@@ -226,13 +238,16 @@ Payload payload(const Json& json) {
 
 }  // namespace
 
-Program parse_program(const std::string& text, const std::string& where) {
-  const Json module = Json::parse(text, where).at("graph_module");
+Program parse_program(const std::string& text, const std::string& where, const Symbols& given) {
+  const Json json = Json::parse(text, where);
+  const Sizes sizes(json, given);
+  const Json module = json.at("graph_module"), signature = module.at("signature");
+  const Scope scope{sizes, sizes.named_values(module.at("graph"))};
   Program program;
-  program.graph = program_graph(module.at("graph"));
-  const Json signature = module.at("signature");
-  signature.at("input_specs").each([&](const Json& e) { program.inputs.push_back(input_spec(e)); });
-  signature.at("output_specs").each([&](const Json& e) { program.outputs.push_back(output_spec(e)); });
+  program.note = sizes.note();
+  program.graph = program_graph(module.at("graph"), sizes);
+  signature.at("input_specs").each([&](const Json& e) { program.inputs.push_back(input_spec(e, scope)); });
+  signature.at("output_specs").each([&](const Json& e) { program.outputs.push_back(output_spec(e, scope)); });
   return program;
 }
 

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "ir/program.h"
 #include "ir/torch/pt2/program/tensor.h"
 
 namespace deplo::ir::torch::pt2 {
@@ -32,7 +33,7 @@ struct Tensor {
 struct Tensors {
   std::vector<std::string> names;  // "" for an element that is None
 };
-struct Symbol {  // an integer, truth value or number that is known only when the program runs
+struct Symbol {  // an integer, truth value or number that is known only when the program runs, or a node's output
   std::string name;
 };
 struct Subgraph {
@@ -75,10 +76,12 @@ struct Program {
   ProgramGraph graph;
   std::vector<InputSpec> inputs;
   std::vector<OutputSpec> outputs;
+  std::string note;  // about the sizes that dynamic_shapes leaves open; "" if there are none
 };
 
-/// Parses the JSON of a program. Throws Error `where: /graph_module/graph/nodes/3: expected …, found …`.
-Program parse_program(const std::string& text, const std::string& where);
+/// Parses the JSON of a program. `sizes`: values of its symbols, which otherwise are those of the example inputs
+/// (sizes.h). Throws Error `where: /graph_module/graph/nodes/3: expected …, found …`.
+Program parse_program(const std::string& text, const std::string& where, const Symbols& sizes);
 /// A tensor that a `*_config.json` (PyTorch 2.9 and later) lists by its name. It is stored as raw bytes or as a pickle.
 struct Payload {
   StoredTensor tensor;
