@@ -66,7 +66,7 @@ decltype(engine::Source::from) from_of(const SourceFlags& flags) {
   if (flags.code) return engine::Expression{*flags.code, "-c", std::move(symbols)};
   if (flags.file && flags.init) return engine::Expression{problem_text(flags), *flags.file};
   if (flags.file) return engine::ExpressionFile{*flags.file};
-  if (flags.pt2) return engine::Pt2File{*flags.pt2};
+  if (flags.pt2) return engine::Pt2File{*flags.pt2, std::move(symbols)};
   return engine::ModelBlock{*flags.model, flags.layer.value_or(0), *flags.seq};
 }
 
@@ -93,8 +93,8 @@ ir::Symbols parse_symbols(const std::vector<std::string>& texts) {
 Option add_sizes(Command command, std::vector<std::string>& symbols) {
   return command
       .option("-s,--symbol", symbols, "NAME=SIZE",
-              "Set the size of a symbol of the kernel, or of a name that the expression (-c) leaves open. Repeat for "
-              "each.")
+              "Set the size of a symbol of the kernel or of the program (--pt2), or of a name that the expression (-c) "
+              "leaves open. Repeat for each.")
       .take_all();
 }
 
@@ -215,7 +215,7 @@ void add_graphs(Command command, SourceFlags& source) {
       .between(std::int64_t{1}, engine::max_extent);
   for (std::size_t i = 1; i < std::size(graphs); ++i) command.excludes(graphs[i], {graphs, graphs + i});
   add_sizes(command, source.symbols);
-  command.excludes("--symbol", {"--file", "--pt2", "--model"});
+  command.excludes("--symbol", {"--file", "--model"});
   command.needs("--model", "--seq");
   command.needs("--seq", "--model");
   command.needs("--layer", "--model");

@@ -32,7 +32,7 @@ struct SourceFlags {
   std::string inputs_function = "get_inputs";
   std::vector<std::string> settings;   // new values of constants of the file, each NAME=VALUE
   std::string kernel;                  // "": none
-  std::vector<std::string> symbols;    // sizes of the kernel's or the expression's symbols, each NAME=SIZE
+  std::vector<std::string> symbols;    // sizes of the symbols of a kernel, expression or .pt2, each NAME=SIZE
   engine::TileSource tile;             // its file is "" if there is none
   engine::foreign::Files file_kernel;  // its space is "" if there is none
   std::optional<std::string> only;     // selects kernels of a graph or a tile program

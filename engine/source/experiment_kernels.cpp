@@ -75,10 +75,13 @@ void read_graph(const Config& config, const std::filesystem::path& folder, Entry
     read_family(config, entry);
     entry.name = config.at("name").text();
   } else if (config.has("pt2")) {
-    check_keys(config, {"pt2"}, SourceKind::pt2);
+    check_keys(config, {"pt2", "symbols", "shapes", "held_out"}, SourceKind::pt2);
     const std::string file = config.at("pt2").text();
-    entry.source.from = Pt2File{resolve(file, ".pt2", folder)};
-    entry.name = config.text_or("name", std::filesystem::path(file).stem().string());
+    const auto symbols = config.find("symbols");
+    const ir::Symbols sizes = symbols ? read_symbols(*symbols) : ir::Symbols{};
+    entry.source.from = Pt2File{resolve(file, ".pt2", folder), sizes};
+    read_family(config, entry);
+    entry.name = config.text_or("name", default_name(file, sizes));
   } else {
     check_keys(config, {"model", "layer", "seq"}, SourceKind::model);
     const std::string model = config.at("model").text();
@@ -227,7 +230,10 @@ namespace {
 /// Returns the entry with these sizes added.
 Entry at_shape(Entry entry, const ir::Symbols& shape) {
   auto* const kernel = std::get_if<LoopKernel>(&entry.source.from);
-  ir::Symbols& sizes = kernel != nullptr ? kernel->symbols : std::get<Expression>(entry.source.from).sizes;
+  auto* const program = std::get_if<Pt2File>(&entry.source.from);
+  ir::Symbols& sizes = kernel != nullptr    ? kernel->symbols
+                       : program != nullptr ? program->sizes
+                                            : std::get<Expression>(entry.source.from).sizes;
   for (const auto& [symbol, size] : shape) {
     if (!sizes.emplace(symbol, size).second)
       throw Error(fmt::format("{}: expected {} either in symbols or in shapes, found it in both", entry.place, symbol));

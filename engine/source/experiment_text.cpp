@@ -12,7 +12,11 @@ Json json_of(const Expression& source) {
   return json;
 }
 Json json_of(const ExpressionFile& source) { return Json::object({{"expression", read_text(find_data(source.file))}}); }
-Json json_of(const Pt2File& source) { return Json::object({{"pt2", source.file}}); }
+Json json_of(const Pt2File& source) {
+  Json json = Json::object({{"pt2", source.file}});
+  if (!source.sizes.empty()) json.set("symbols", Json::object(source.sizes));
+  return json;
+}
 Json json_of(const ModelBlock& source) {
   return Json::object({{"model", source.model}, {"layer", source.layer}, {"seq", source.seq}});
 }

@@ -31,7 +31,9 @@ ir::torch::Graph read(const ExpressionFile& source, DTypeOption dtype) {
   return ir::torch::parse_expression(read_text(path), path.string(), dtype.value_or(ir::DType::f32));
 }
 
-ir::torch::Graph read(const Pt2File& source, DTypeOption) { return ir::torch::read_pt2(find_data(source.file)); }
+ir::torch::Graph read(const Pt2File& source, DTypeOption) {
+  return ir::torch::read_pt2(find_data(source.file), source.sizes);
+}
 
 ir::torch::Graph read(const ModelBlock& source, DTypeOption dtype) {
   ir::torch::Model model = ir::torch::load_model(source.model);

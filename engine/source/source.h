@@ -27,6 +27,7 @@ struct ExpressionFile {
 };
 struct Pt2File {  // an exported program, which names all its types
   std::string file;
+  ir::Symbols sizes = {};  // values of sizes that dynamic_shapes leaves open; others are those of the example
 };
 struct ModelBlock {
   std::string model;  // a name under configs/models, or a .yaml file

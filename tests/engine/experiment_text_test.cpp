@@ -50,6 +50,7 @@ TEST(ExperimentText, ReadsAsTheSameExperiment) {
   expect_the_same(
       {Expression{"x = torch.randn(3, 5); F.softmax(x, dim=-1) @ torch.randn(5, 2)  # 'a' \"b\" \\", "expression"}});
   expect_the_same({Pt2File{DEPLO_SOURCE_DIR "/tests/data/pt2/mlp_2.11.0.pt2"}});
+  expect_the_same({Pt2File{DEPLO_SOURCE_DIR "/tests/data/pt2/dynamic_2.15.0.pt2", {{"s77", 6}, {"s27", 12}}}});
   expect_the_same({ModelBlock{"tinyllama-1.1b", 2, 7}});
   expect_the_same({LoopKernel{"softmax", {{"M", 3}, {"N", 17}}, "test"}});
   expect_the_same({TileSource{

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 
 namespace deplo::apps {
@@ -51,6 +53,20 @@ TEST(SourceFlags, OfAModelAndOfAKernel) {
   EXPECT_EQ(kernel.symbols, (ir::Symbols{{"M", 3}, {"N", 5}}));
   flags.symbols = {"M=3", "M=5"};
   EXPECT_EQ(refusal([&] { flags.selection(); }), "--symbol: expected each symbol once, found M twice");
+}
+
+TEST(SourceFlags, SizesOfAProgram) {
+  SourceFlags flags;
+  flags.pt2 = DEPLO_SOURCE_DIR "/tests/data/pt2/dynamic_2.15.0.pt2";
+  const auto shape = [&] {
+    const ir::torch::Graph graph = engine::read_graph(flags.program());
+    return std::ranges::find(graph.nodes, "x", &ir::torch::Node::name)->type.shape;
+  };
+  EXPECT_EQ(shape(), (ir::Shape{4, 8, 4}));
+  flags.symbols = {"s77=6", "s27=12"};
+  EXPECT_EQ(shape(), (ir::Shape{6, 12, 4}));
+  flags.symbols = {"M=3"};
+  EXPECT_THAT(refusal(shape), HasSubstr("expected a program with the open size M"));
 }
 
 TEST(SourceFlags, TypesThatTheSourceLeavesOpen) {
