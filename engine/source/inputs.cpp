@@ -73,6 +73,20 @@ std::optional<ir::Fill> read_fill(std::string_view text) {
   return ir::Fill{form->draw, numbers[0], form->numbers == 2 ? numbers[1] : 0};
 }
 
+/// Reads the values of a graph's input. A message names the place instead of a file that was extracted, and says what
+/// the graph says of itself, such as which sizes it has.
+ir::Numbers read_values(const Inputs& inputs, const Inputs::One& one, const ir::TensorType& type,
+                        const ir::torch::Graph& graph) {
+  try {
+    return measure::read_npy(one.file, type);
+  } catch (const Error& e) {
+    std::string message = e.what();
+    if (inputs.folder && one.file.starts_with(inputs.folder->path().string()) && message.starts_with(one.file))
+      message = one.place + message.substr(one.file.size());
+    throw Error(message + (graph.note.empty() ? "" : fmt::format(" ({})", graph.note)), e.exit());
+  }
+}
+
 void check_type(const Inputs::One& one, const std::string& name, ir::DType dtype, std::int64_t elements) {
   if (!one.values.empty()) throw Error(fmt::format("{}: expected {}, found '{}'", one.place, forms, one.values));
   if (const std::string fault = ir::fault(one.fill, dtype, elements); !fault.empty())
@@ -141,7 +155,8 @@ void give(Inputs& inputs, ir::torch::Graph& graph) {
     if (found == inputs.by_name.end()) continue;
     const ir::DType dtype = node.wide ? ir::DType::i64 : node.type.dtype;
     if (const std::string& file = found->second.file; !file.empty()) {
-      auto values = std::make_shared<const ir::Numbers>(measure::read_npy(file, {dtype, node.type.shape}));
+      auto values =
+          std::make_shared<const ir::Numbers>(read_values(inputs, found->second, {dtype, node.type.shape}, graph));
       node.source = {{}, std::move(values), true};
       continue;
     }

@@ -90,6 +90,21 @@ TEST(Run, WarnsAboutFloat64) {
               HasSubstr("warning: 'float_power' is float64 in PyTorch; such tensors are computed in float32\n"));
 }
 
+TEST(Run, TakesTheSizesOfTheExampleOrThoseGiven) {
+  const std::string file = std::string(DEPLO_SOURCE_DIR) + "/tests/data/pt2/dynamic_2.15.0.pt2";
+  EXPECT_THAT(run({"--pt2", file, "--device", "interpreter"}).err,
+              HasSubstr("warning: the sizes of dynamic_shapes are those of the example: s77=4 (dimension 0 of x), "));
+  const Json longer = run_json({"--pt2", file, "-s", "s77=6", "-s", "s27=12", "--device", "interpreter"});
+  EXPECT_TRUE(longer["right"]);
+  const measure::TemporaryFolder folder;
+  const std::string archive = folder.file("x.npz");
+  run_json({"-c", "torch.ones(2, 8, 4)", "--outputs", archive, "--device", "interpreter"});
+  const std::string inputs = write_file(folder.path(), "inputs.yaml", "x: " + archive + ":0\n");
+  expect_error({"--pt2", file, "--inputs", inputs}, 1,
+               "inputs.yaml:1: expected the shape (4, 8, 4), found (2, 8, 4) (the sizes of dynamic_shapes are those of "
+               "the example: s77=4");
+}
+
 // Weights of 4 and 8 bits. The reference here is the one that the tests of Pt2 compare with PyTorch's values.
 TEST(Run, PackedWeights) {
   for (const char* name : {"packed", "packed_core_aten"})
