@@ -627,7 +627,7 @@ class Dynamic(nn.Module):
         q, k, v = self.qkv(x).view(batch, seq, 3, 2, 2).permute(2, 0, 3, 1, 4)
         mask = torch.full((seq, seq), -torch.inf, dtype=x.dtype).triu(1)
         y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-        return y.transpose(1, 2).reshape(batch, seq, 4) + torch.arange(seq)[:, None] / seq
+        return y.transpose(1, 2).reshape(batch, seq, 4) + torch.arange(seq, dtype=x.dtype)[:, None] / seq
 
     def forward(self, x):
         batch, seq, _ = x.shape

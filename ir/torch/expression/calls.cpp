@@ -93,8 +93,9 @@ namespace {
 constexpr std::array copying = std::to_array<std::string_view>(
     {"adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
      "adaptive_max_pool3d", "cat", "channel_shuffle", "concat", "diag", "diff", "dstack", "flip", "fliplr", "flipud",
-     "hstack", "interpolate", "pixel_shuffle", "pixel_unshuffle", "repeat", "repeat_interleave", "roll", "rot90",
-     "select_scatter", "slice_scatter", "tile", "upsample", "vstack"});
+     "hstack", "index_copy", "index_fill", "index_put", "interpolate", "masked_scatter", "pixel_shuffle",
+     "pixel_unshuffle", "repeat", "repeat_interleave", "roll", "rot90", "scatter", "select_scatter", "slice_scatter",
+     "tile", "upsample", "vstack"});
 // clang-format on
 // Functions whose results always share memory with the argument, even if a reshape would copy it. An einsum of one tensor
 // is one, too, unless it sums.

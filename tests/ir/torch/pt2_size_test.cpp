@@ -54,7 +54,7 @@ TEST(Pt2Sizes, TextOfSymPy) {
 
 TEST(Pt2Sizes, Guards) {
   EXPECT_TRUE(holds("L['x'][0].size()[1] == 10"));
-  EXPECT_TRUE(holds("((-1) + L['x'][0].size()[1]) != (3*L['n'])"));
+  EXPECT_TRUE(holds("((-1) + L['x'][0].size()[1]) != (2*L['n'])"));
   EXPECT_TRUE(holds("2 <= L['n'] and not L['n'] == 4"));
   EXPECT_TRUE(holds("L['n'] == 1 or L['x'][0].size()[1] % 5 == 0"));
   EXPECT_TRUE(holds("1 < L['n'] < 4"));
