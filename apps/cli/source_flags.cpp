@@ -93,8 +93,7 @@ ir::Symbols parse_symbols(const std::vector<std::string>& texts) {
 Option add_sizes(Command command, std::vector<std::string>& symbols) {
   return command
       .option("-s,--symbol", symbols, "NAME=SIZE",
-              "Set the size of a symbol of the kernel or of the program (--pt2), or of a name that the expression (-c) "
-              "leaves open. Repeat for each.")
+              "Set the size of a symbol of the kernel, the .pt2 file or the expression (-c). Repeat for each.")
       .take_all();
 }
 

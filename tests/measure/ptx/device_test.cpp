@@ -29,7 +29,8 @@ TEST(PtxDevice, Names) {
   for (const char* wrong : {"ptx", "ptx:", "ptx:90", "ptx:sm_90:", "ptx:sm_90:x", "ptx:sm_90:1:2"})
     EXPECT_THAT(refusal(wrong), HasSubstr("expected")) << wrong;
   if (!cuda::Nvrtc::available()) GTEST_SKIP() << "no NVRTC: CUDA kernels are not compiled";
-  EXPECT_THAT(refusal("ptx:sm_10"), HasSubstr("expected an architecture that NVRTC"));
+  EXPECT_THAT(refusal("ptx:sm_75"), HasSubstr("expected an architecture from sm_80 on"));
+  EXPECT_THAT(refusal("ptx:sm_85"), HasSubstr("expected an architecture that NVRTC"));
   const auto device = open_device("ptx:sm_90:7");
   EXPECT_EQ(device->info().backend, "ptx");
   EXPECT_EQ(device->info().architecture, "sm_90");
