@@ -19,8 +19,8 @@ void check(const Source& source) {
   if (found != 1)
     throw Error(fmt::format("Source: expected one of expression, pt2, model, kernel, tile, space, found {}",
                             found == 0 ? "none" : "several"));
-  if (source.kernel.empty() && source.expression.empty() && !source.symbols.empty())
-    throw Error("Source: symbols require a kernel or an expression");
+  if (source.kernel.empty() && source.expression.empty() && source.pt2.empty() && !source.symbols.empty())
+    throw Error("Source: symbols require a kernel, an expression or a pt2 file");
   if (source.tile.empty() && !(source.entry.empty() && source.arguments.empty() && source.grid.empty()))
     throw Error("Source: entry, arguments and grid require tile");
   if (source.space.empty() && !source.kernel_file.empty()) throw Error("Source: kernel_file requires space");
@@ -35,7 +35,7 @@ decltype(engine::Source::from) from_of(const Source& source, const std::string& 
   if (!source.tile.empty()) return engine::TileSource{source.tile, source.entry, source.arguments, source.grid};
   if (!source.kernel.empty())
     return engine::LoopKernel{source.kernel, {source.symbols.begin(), source.symbols.end()}, place};
-  if (!source.pt2.empty()) return engine::Pt2File{source.pt2};
+  if (!source.pt2.empty()) return engine::Pt2File{source.pt2, {source.symbols.begin(), source.symbols.end()}};
   if (!source.model.empty()) return engine::ModelBlock{source.model, source.layer, source.seq};
   return engine::Expression{source.expression, "expression", {source.symbols.begin(), source.symbols.end()}};
 }

@@ -344,10 +344,12 @@ std::string compile_graph(const engine::Source& source, const CompileOptions& op
   if (!passes.lift && options.level != "torch" && options.level != "tensor")
     throw Error(fmt::format("--passes: expected dol or dolm for --ir {}, found '{}'", options.level, passes_text));
   const ir::torch::Graph graph = engine::read_graph(source);
-  if (options.level == "torch") return print(graph);
-  if (options.level == "tensor") return print(engine::lower_to_tensor(graph, passes));
-  passes.target = pick_target(options);
   std::string text;
+  if (!graph.note.empty() && options.level != "cubin")
+    text = fmt::format("{} {}\n", is_source(options.level) ? "//" : "#", graph.note);
+  if (options.level == "torch") return text + print(graph);
+  if (options.level == "tensor") return text + print(engine::lower_to_tensor(graph, passes));
+  passes.target = pick_target(options);
   rules::FusionObserver observer;
   if (options.verbose > 0) {
     observer.found = [&](const rules::FoundAttention& attention) { text += trace(attention); };

@@ -353,6 +353,18 @@ TEST_F(Library, ExpressionsHaveOpenSizes) {
   EXPECT_THAT(deplo::compile(source, for_target("opencl-cpu")).tensors.at(0).shape, ElementsAre(6, 4));
 }
 
+TEST_F(Library, ExportedProgramsHaveOpenSizes) {
+  deplo::Source source;
+  source.pt2 = DEPLO_SOURCE_DIR "/tests/data/pt2/dynamic_2.15.0.pt2";
+  const auto first_extent = [&] {
+    const deplo::Program program = deplo::compile(source, for_target("opencl-cpu"));
+    return std::ranges::find(program.tensors, "x", &deplo::Tensor::name)->shape.at(0);
+  };
+  EXPECT_EQ(first_extent(), 4);  // that of the example
+  source.symbols = {{"s77", 6}};
+  EXPECT_EQ(first_extent(), 6);
+}
+
 TEST_F(Library, TunesAndFindsWhatWasTuned) {
   std::vector<deplo::Trial> told;
   const auto tuned = deplo::tune(softmax(), interpreted(file("a.db")), [&](const deplo::Trial& trial) {

@@ -30,7 +30,7 @@ struct Source {
   std::string model;       // one block of a model: a name under configs/models, or your own .yaml file
   std::int64_t layer = 0, seq = 1;              // with `model`: the block's number, and the number of tokens
   std::string kernel;                           // Loop IR: a name under configs/kernels, or a .loop file
-  std::map<std::string, std::int64_t> symbols;  // sizes of the kernel, or of names that the expression leaves open
+  std::map<std::string, std::int64_t> symbols;  // sizes that the kernel, expression or .pt2 file leaves open
   std::string tile;                             // NVIDIA's Tile IR, as bytecode or text (docs/tile_programs.md)
   std::string entry;                            // with `tile`: one of its entries; "": the only one
   std::vector<std::string> arguments;  // with `tile`: the launch's arguments, in order: "A=f16[100,64]", "n=64"
