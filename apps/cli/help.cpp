@@ -143,7 +143,8 @@ std::string missing_flag(const CLI::App& command, const std::string& word) {
                                                 {"--code", word.find('(') != std::string::npos},
                                                 {"--file", word.ends_with(".py")}};
   for (const auto& [flag, fits] : flags)
-    if (fits && command.get_option_no_throw(flag) != nullptr) return fmt::format("; did you mean {} {}?", flag, word);
+    if (fits && command.get_option_no_throw(flag) != nullptr)
+      return fmt::format("; did you mean {} {}?", flag, word.find('(') == std::string::npos ? word : '"' + word + '"');
   return "";
 }
 

@@ -112,6 +112,7 @@ class Bencher {
   BenchReport run(const std::function<void(const BenchReport&)>& on_kernel) {
     const std::vector<Listed> kernels =
         read_kernels(options_, [this](const engine::Source& graph, const Target& for_fusion) {
+          if (const std::string note = engine::note_of(graph); !note.empty()) progress_.line("warning: " + note);
           engine::GraphSchedule schedule = cache_.find_graph({graph, for_fusion});
           if (!schedule.note.empty()) progress_.line("warning: " + schedule.note);
           return std::move(schedule.trail);

@@ -75,6 +75,10 @@ ir::torch::Graph read_graph(const Source& source) {
   return graph;
 }
 
+std::string note_of(const Source& graph) {
+  return std::holds_alternative<Pt2File>(graph.from) ? read_graph(graph).note : "";  // other sources have no notes
+}
+
 ir::Program read_kernel(const Source& source) {
   const auto& kernel = std::get<LoopKernel>(source.from);
   ir::Program loop = load_kernel(kernel.name, kernel.symbols, kernel.place);

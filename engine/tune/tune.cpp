@@ -383,6 +383,9 @@ void tune(Experiment experiment, const TuneOptions& options, Progress& progress,
   const Target target =
       pick_target(experiment.target, runner->info(), runner->dialect(), experiment.device, experiment.file);
   const Restrictions restrictions = restrictions_of(experiment, target);
+  for (const GraphCase& graph : experiment.graphs)
+    if (const std::string note = note_of(graph.source); !note.empty())
+      progress.line(fmt::format("warning: {}: {}", graph.place, note));
   check_any_runs(experiment.kernels, *runner, options.bits, target, restrictions);
   const std::vector<KernelSets> graphs =
       add_kernel_sets(experiment, fusion_target(experiment.target, experiment.device));

@@ -75,7 +75,7 @@ TEST(Help, MisspeltWords) {
   EXPECT_THAT(refusal({"deplo", "tune", "x.yaml"}),
               HasSubstr("deplo: tune: expected no other argument, found 'x.yaml'; did you mean --config x.yaml?"));
   EXPECT_THAT(refusal({"deplo", "run", "x.pt2"}), HasSubstr("did you mean --pt2 x.pt2?"));
-  EXPECT_THAT(refusal({"deplo", "run", "torch.randn(3)"}), HasSubstr("did you mean --code torch.randn(3)?"));
+  EXPECT_THAT(refusal({"deplo", "run", "torch.randn(3)"}), HasSubstr("did you mean --code \"torch.randn(3)\"?"));
   EXPECT_THAT(refusal({"deplo", "run", "more"}), HasSubstr("found 'more'; see deplo run --help"));
   EXPECT_THAT(refusal({"deplo", "nonsense"}), Not(HasSubstr("did you mean")));
 }

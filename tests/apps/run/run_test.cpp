@@ -94,6 +94,9 @@ TEST(Run, TakesTheSizesOfTheExampleOrThoseGiven) {
   const std::string file = std::string(DEPLO_SOURCE_DIR) + "/tests/data/pt2/dynamic_2.15.0.pt2";
   EXPECT_THAT(run({"--pt2", file, "--device", "interpreter"}).err,
               HasSubstr("warning: the sizes of dynamic_shapes are those of the example: s77=4 (dimension 0 of x), "));
+  const Ran bench =
+      run_program({"deplo", "bench", "--pt2", file, "--device", "interpreter", "--time", "0", "--only", "gt"});
+  EXPECT_THAT(bench.err, HasSubstr("warning: the sizes of dynamic_shapes are those of the example: s77=4"));
   const Json longer = run_json({"--pt2", file, "-s", "s77=6", "-s", "s27=12", "--device", "interpreter"});
   EXPECT_TRUE(longer["right"]);
   const measure::TemporaryFolder folder;
