@@ -1,5 +1,4 @@
 #include "rules/fusion/guard.h"
-#include "rules/analysis/tile.h"
 
 #include <fmt/format.h>
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/text/characters.h"
 #include "ir/torch/expression/functions/library.h"
 #include "ir/torch/expression/sequence.h"
 
@@ -25,7 +26,6 @@ Value representation(const Call& c) { return {c.session.text(formatted(c.value("
 
 bool is_upper(char letter) { return letter >= 'A' && letter <= 'Z'; }
 bool is_letter(char letter) { return is_upper(letter) || (letter >= 'a' && letter <= 'z'); }
-bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 char with_case(char letter, bool upper) {
   if (!is_letter(letter) || is_upper(letter) == upper) return letter;
   return static_cast<char>(upper ? letter - 'a' + 'A' : letter - 'A' + 'a');

@@ -35,20 +35,9 @@ class InPlace {
   /// Records that `tensor` was overwritten by `result`, a node that no other tensor has. `content`: the whole content of
   /// its memory now, a node that is no view; nullopt if it is not known.
   void write(const Builder&, Id tensor, Id result, std::optional<Id> content);
-  /// Whether a node's tensor is contiguous; nullopt if that is not known.
-  std::optional<bool> is_contiguous(const Builder& builder, Id node) { return strides_.is_contiguous(builder, node); }
-  /// Records that a node, a copy of its argument, is contiguous. `may_share`: it may be the argument itself in PyTorch.
-  void set_contiguous(const Builder& builder, Id node, bool may_share) {
-    strides_.set_contiguous(builder, node, may_share);
-  }
   /// Whether the node's tensor is a view of another tensor, or may be one.
   bool is_view(const Builder& builder, Id node) { return strides_.sharing(builder, node) != Sharing::own; }
-  /// Whether elements of a node's tensor share memory with each other; nullopt if that is not known.
-  std::optional<bool> repeats(const Builder& builder, Id node) { return strides_.repeats(builder, node); }
-
-  /// Records that a node is a view, even if it looks like a reshape that copies.
-  void share(Id node) { strides_.share(node); }
-  bool is_shared(Id node) const { return strides_.is_shared(node); }
+  Strides& strides() { return strides_; }
 
  private:
   struct Memory {

@@ -42,9 +42,13 @@ void Session::spend(std::size_t steps) {
   if (steps_ > max_steps) throw Error(fmt::format("expected at most {} steps of evaluation", max_steps));
 }
 
+void Session::expect_room() const {
+  if (builder_.size() >= max_nodes) throw Error(fmt::format("expected at most {} nodes", max_nodes));
+}
+
 Id Session::call(std::string_view op, std::vector<Id> args, Attributes attributes, std::string_view name) {
   spend(args.size());
-  if (builder_.size() >= max_nodes) throw Error(fmt::format("{}: expected at most {} nodes", op, max_nodes));
+  expect_room();
   return builder_.call(op, std::move(args), std::move(attributes), name);
 }
 
@@ -67,7 +71,7 @@ std::vector<Id> Session::shown(const Views& views, Id content) {
   for (const Id id : views.nodes) {
     const Node& view = builder_.node(id);
     nodes.push_back(call(view.op, {nodes.back()}, view.attributes));
-    if (in_place_.is_shared(id)) in_place_.share(nodes.back());
+    if (in_place_.strides().is_shared(id)) in_place_.strides().share(nodes.back());
   }
   return nodes;
 }
@@ -85,7 +89,7 @@ std::optional<Id> Session::content_after(const Views& views, Id result) {
 }
 
 bool Session::shares_elements(const Views& views, Id node) {
-  if (const std::optional<bool> repeats = in_place_.repeats(builder_, node)) return *repeats;
+  if (const std::optional<bool> repeats = in_place_.strides().repeats(builder_, node)) return *repeats;
   return std::ranges::any_of(views.nodes, [&](Id view) { return overlaps(*this, builder_.node(view)); });
 }
 
@@ -143,7 +147,7 @@ void Session::show(const Value& value, Id view) { in_place_.refresh(id_of(value)
 
 Id Session::copy(Id tensor) {
   spend();
-  if (builder_.size() >= max_nodes) throw Error(fmt::format("expected at most {} nodes", max_nodes));
+  expect_room();
   return builder_.copy(tensor);
 }
 
@@ -152,24 +156,24 @@ Tensor Session::own(Id node, Id first_new) {
 }
 
 void Session::share(Id first_new) {
-  for (Id id = first_new; id < size(); ++id) in_place_.share(id);
+  for (Id id = first_new; id < size(); ++id) in_place_.strides().share(id);
 }
 
 bool Session::is_contiguous(const Value& value) {
   auto* const* leaf = value.as<Leaf*>();
   if (leaf && !(*leaf)->id) return true;
-  return in_place_.is_contiguous(builder_, in_place_.current(id_of(value))) == true;
+  return in_place_.strides().is_contiguous(builder_, in_place_.current(id_of(value))) == true;
 }
 
 void Session::set_contiguous(Id node) {
-  if (!in_place_.is_view(builder_, node)) in_place_.set_contiguous(builder_, node, false);
+  if (!in_place_.is_view(builder_, node)) in_place_.strides().set_contiguous(builder_, node, false);
 }
 
 Tensor Session::contiguous(Id node) {
-  const std::optional<bool> is_contiguous = in_place_.is_contiguous(builder_, node);
+  const std::optional<bool> is_contiguous = in_place_.strides().is_contiguous(builder_, node);
   if (is_contiguous == true) return {node};
   const Id result = copy(node);
-  in_place_.set_contiguous(builder_, result, !is_contiguous);
+  in_place_.strides().set_contiguous(builder_, result, !is_contiguous);
   return {result};
 }
 
@@ -182,7 +186,7 @@ Id Session::node_of(const Value& value) {
   CHECK(value.as<Leaf*>());
   Leaf& leaf = **value.as<Leaf*>();
   if (!leaf.id) {
-    if (builder_.size() >= max_nodes) throw Error(fmt::format("expected at most {} nodes", max_nodes));
+    expect_room();
     leaf.id = leaf.parameter ? builder_.parameter(parameter_name(leaf), leaf.type, leaf.source)
                              : builder_.input(leaf.name.empty() ? "x" : leaf.name, leaf.type, leaf.source);
   }
@@ -193,7 +197,7 @@ Id Session::operand(const Value& value, std::string_view op, int position) {
   if (is_tensor(value)) return tensor(value);
   const std::optional<double> number = to_number(value);
   if (!number) throw Error(fmt::format("{}: expected a tensor or a number, found {}", op, describe(value)));
-  if (builder_.size() >= max_nodes) throw Error(fmt::format("{}: expected at most {} nodes", op, max_nodes));
+  expect_room();
   return builder_.scalar(*number, scalar_dtype(value), fmt::format("{}_c{}", op, position));
 }
 

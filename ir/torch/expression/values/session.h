@@ -99,6 +99,7 @@ class Session {
   Graph finish(const std::vector<Id>& outputs) { return builder_.finish(outputs); }
 
  private:
+  void expect_room() const;  // for another node
   Id node_of(const Value& leaf);
   Id id_of(const Value& tensor);  // by which in_place_ knows the tensor
   /// Applies views to the content of a memory. Returns the content and the result of each view.

@@ -156,10 +156,13 @@ class Sorter {
 // Returns the length of the groups into which a line is cut to find its first `kept` elements, or 0 if all elements are
 // to be sorted. The number of elements that are sorted then, count / group + kept * group, is about the smallest.
 std::int64_t Sorter::group_of(std::int64_t count, std::int64_t kept) {
+  // More kernels are launched in this way. On two cores of an EPYC (Zen 3), they took 1.3 times as long for 2 of 8 x 256
+  // elements, and half of the time for 8 of 64 x 1000.
   constexpr std::int64_t long_line = 512;
   if (count < long_line || kept == 0) return 0;
   const auto best = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(count / kept)));
   const auto group = static_cast<std::int64_t>(std::bit_floor(std::max<std::uint64_t>(best, vector)));
+  // The elements that are left are sorted with twice as many kernels, so they should be far fewer.
   return 4 * (count / group + kept * group) <= count ? group : 0;
 }
 

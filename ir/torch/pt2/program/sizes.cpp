@@ -124,11 +124,11 @@ void Sizes::check_ranges(const Json& ranges) const {
     const auto bound = [&](const char* key) {
       return range.has(key) ? std::optional(range.at(key).integer()) : std::nullopt;
     };
-    const std::optional<std::int64_t> least = bound("min_val"), most = bound("max_val");
-    if ((least && *size < *least) || (most && *size > *most))
+    const std::optional<std::int64_t> low = bound("min_val"), high = bound("max_val");
+    if ((low && *size < *low) || (high && *size > *high))
       throw Error(fmt::format("expected {} {}, as the file states, found {}", expression,
-                              most ? fmt::format("between {} and {}", least.value_or(0), *most)
-                                   : fmt::format("of at least {}", least.value_or(0)),
+                              high ? fmt::format("between {} and {}", low.value_or(0), *high)
+                                   : fmt::format("of at least {}", low.value_or(0)),
                               *size));
   });
 }
