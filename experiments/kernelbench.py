@@ -188,7 +188,7 @@ def run(file, text, options):
     with tempfile.TemporaryDirectory() as folder:
         problem = pathlib.Path(folder, file.name)
         problem.write_text(text)
-        command = [options.deplo, "run", "--file", problem, "--init", "get_init_inputs", "--inputs", "get_inputs",
+        command = [options.deplo, "run", "--file", problem,
                    "--no-measure", "--device", options.device]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=options.timeout)

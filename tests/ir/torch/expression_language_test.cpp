@@ -38,6 +38,37 @@ TEST(ExpressionLanguage, OrderOfOperators) {
   is("x = a; x += b; x *= c; x", "(a + b) * c");
 }
 
+TEST(ExpressionLanguage, KernelBenchFilesNeedNoExpression) {
+  const std::string file =
+      "import torch\nimport torch.nn as nn\nrows = 4\n"
+      "class Model(nn.Module):\n    def __init__(self, columns):\n        super().__init__()\n"
+      "        self.linear = nn.Linear(columns, 3)\n    def forward(self, x):\n        return self.linear(x)\n"
+      "columns = 8\ntorch.manual_seed(0)\ndef get_inputs():\n    return [torch.randn(rows, columns)]\n"
+      "def get_init_inputs():\n    return [columns]\nif __name__ == '__main__':\n    1 // 0\n";
+  const std::string call = "Model(*get_init_inputs())(*get_inputs())\n";
+  EXPECT_EQ(printed(file), printed(file + call));
+  const std::string other = "torch.ones(rows) + 1\n";
+  EXPECT_EQ(printed(file + other), printed("rows = 4\n" + other));
+  const auto error = [](const std::string& text) -> std::string {
+    try {
+      parse_expression(text);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "none";
+  };
+  const std::size_t argument = file.find("[columns]");
+  EXPECT_EQ(
+      error(std::string(file).replace(argument, 9, "[]")),
+      "<expression>:4:1: __init__: expected a value for columns, found none; the signature is __init__(self, columns)");
+  const std::size_t function = file.find("get_init_inputs");
+  EXPECT_EQ(error(std::string(file).replace(function, 15, "init")),
+            "<expression>:10:1: expected a tensor as output, found the integer 8");
+  EXPECT_EQ(error("class Model: pass\ndef get_inputs(): return []\n"),
+            "<expression>:1:1: expected an expression such as torch.exp(torch.randn(8)), or a class Model with the "
+            "functions get_init_inputs and get_inputs, found none");
+}
+
 TEST(ExpressionLanguage, AnImportThatFailsHasAHandler) {
   const auto x = [](std::string text) {
     return parse_expression(text.append("\ntorch.full((1,), x)")).nodes[0].number("value");
