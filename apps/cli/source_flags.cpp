@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
+#include <system_error>
 #include <utility>
 
 #include "apps/cli/flags.h"
@@ -48,13 +50,14 @@ std::string set_constant(std::string text, const std::string& file, const std::s
   return std::move(*changed);
 }
 
-/// Returns the file's text followed by a call of its Model. The function named `init` returns the constructor's
-/// arguments, the function named `inputs_function` those of the call.
-std::string problem_text(const SourceFlags& flags) {
-  for (const std::string& name : {*flags.init, flags.inputs_function})
-    if (!is_identifier(name)) throw Error(fmt::format("--init: expected the name of a function, found '{}'", name));
+/// Returns the file's text with its constants as `settings` say, followed by a call of its Model if there is `init`: the
+/// function that returns the constructor's arguments. The function named `inputs_function` returns those of the call.
+std::string file_text(const SourceFlags& flags) {
   std::string text = read_text(*flags.file);
   for (const std::string& setting : flags.settings) text = set_constant(std::move(text), *flags.file, setting);
+  if (!flags.init) return text;
+  for (const std::string& name : {*flags.init, flags.inputs_function})
+    if (!is_identifier(name)) throw Error(fmt::format("--init: expected the name of a function, found '{}'", name));
   return text + fmt::format("\nModel(*{}())(*{}())\n", *flags.init, flags.inputs_function);
 }
 
@@ -63,8 +66,11 @@ decltype(engine::Source::from) from_of(const SourceFlags& flags) {
   if (!flags.tile.file.empty()) return flags.tile;
   if (!flags.file_kernel.space.empty()) return flags.file_kernel;
   if (!flags.kernel.empty()) return engine::LoopKernel{flags.kernel, std::move(symbols), "--kernel"};
+  std::error_code none;
+  if (flags.code && std::filesystem::is_regular_file(*flags.code, none))
+    throw Error(fmt::format("-c: expected code, found the name of a file; --file {} reads it", *flags.code));
   if (flags.code) return engine::Expression{*flags.code, "-c", std::move(symbols)};
-  if (flags.file && flags.init) return engine::Expression{problem_text(flags), *flags.file};
+  if (flags.file && (flags.init || !flags.settings.empty())) return engine::Expression{file_text(flags), *flags.file};
   if (flags.file) return engine::ExpressionFile{*flags.file};
   if (flags.pt2) return engine::Pt2File{*flags.pt2, std::move(symbols)};
   return engine::ModelBlock{*flags.model, flags.layer.value_or(0), *flags.seq};
@@ -91,9 +97,7 @@ ir::Symbols parse_symbols(const std::vector<std::string>& texts) {
 }
 
 Option add_sizes(Command command, std::vector<std::string>& symbols) {
-  return command
-      .option("-s,--symbol", symbols, "NAME=SIZE",
-              "Set the size of a symbol of the kernel, the .pt2 file or the expression (-c). Repeat for each.")
+  return command.option("-s,--symbol", symbols, "NAME=SIZE", "Set the size of a symbol. Repeat for each symbol.")
       .take_all();
 }
 
@@ -153,8 +157,7 @@ engine::KernelSelection SourceFlags::selection() const {
 }
 
 void add_tile_source_flags(Command command, engine::TileSource& source, bool only_source) {
-  command.option("--tile", source.file, "FILE",
-                 "Read a tile program, NVIDIA's Tile IR as bytecode or text (docs/tile_programs.md).");
+  command.option("--tile", source.file, "FILE", "Read a tile program in Tile IR (docs/tile_programs.md).");
   command.option("--entry", source.entry, "NAME", "With --tile: take this entry [its only one].").seldom();
   Option argument = command.option(
       "--arg", source.arguments, "NAME=VALUE",
@@ -191,22 +194,10 @@ namespace {
 constexpr const char* graphs[] = {"--code", "--file", "--pt2", "--model"};
 
 void add_graphs(Command command, SourceFlags& source) {
-  command.option("-c,--code", source.code, "CODE", "Read this PyTorch expression, such as \"F.relu(torch.randn(8))\".");
-  command.option("--file", source.file, "FILE", "Read the expression from FILE.").seldom();
-  command
-      .option("--init", source.init, "NAME",
-              "With --file: compute Model(*NAME())(*get_inputs()), as in KernelBench's files. --inputs names a "
-              "function other than get_inputs.")
-      .seldom();
-  command
-      .option("--set", source.settings, "NAME=VALUE", "With --init: set a constant of the file, such as batch_size=4.")
-      .repeated()
-      .seldom();
-  command.needs("--init", "--file");
-  command.needs("--set", "--init");
+  command.option("-c,--code", source.code, "CODE", "Read PyTorch code, such as \"F.relu(torch.randn(8))\".");
+  command.option("--file", source.file, "FILE", "Read code, or KernelBench's class Model, from FILE.");
   command.option("--pt2", source.pt2, "FILE", "Read a program from FILE, written by torch.export.save.");
-  command.option("--model", source.model, "MODEL",
-                 "Build one block of a model: a name under configs/models, or a .yaml file.");
+  command.option("--model", source.model, "MODEL", "Build a block of a model of configs/models or a .yaml.");
   command.option("--layer", source.layer, "N", "Build block N of the model [0].")
       .between(std::int64_t{0}, engine::max_extent)
       .seldom();
@@ -220,9 +211,22 @@ void add_graphs(Command command, SourceFlags& source) {
   command.needs("--layer", "--model");
 }
 
+void add_file_functions(Command command, SourceFlags& source) {
+  command
+      .option("--init", source.init, "NAME",
+              "With --file: compute Model(*NAME())(*get_inputs()), in place of the file's expression. --inputs names "
+              "a function other than get_inputs.")
+      .seldom();
+  command
+      .option("--set", source.settings, "NAME=VALUE", "With --file: set a constant of the file, such as batch_size=4.")
+      .repeated()
+      .seldom();
+  command.needs("--init", "--file");
+  command.needs("--set", "--file");
+}
+
 void add_kernel(Command command, SourceFlags& source) {
-  command.option("-k,--kernel", source.kernel, "KERNEL",
-                 "Read a kernel: a name under configs/kernels, or a .loop file.");
+  command.option("-k,--kernel", source.kernel, "KERNEL", "Read a kernel of configs/kernels or a .loop file.");
   command.excludes("--kernel", {std::begin(graphs), std::end(graphs)});
 }
 
@@ -240,20 +244,26 @@ void add_kernel_file(Command command, SourceFlags& source) {
 
 }  // namespace
 
-void add_program_flags(Command command, SourceFlags& source) {
-  add_graphs(command, source);
-  add_tile_program(command, source);
-  add_kernel_file(command, source);
-  add_source_options(command, source.options);
-}
-
-void add_selection_flags(Command command, SourceFlags& source) {
+void add_source_flags(Command command, SourceFlags& source) {
   add_graphs(command, source);
   add_kernel(command, source);
   add_tile_program(command, source);
   add_kernel_file(command, source);
   command.excludes("--kernel", {"--tile", "--space"});
   add_source_options(command, source.options);
+}
+
+void add_program_flags(Command command, SourceFlags& source) {
+  add_graphs(command, source);
+  add_file_functions(command, source);
+  add_tile_program(command, source);
+  add_kernel_file(command, source);
+  add_source_options(command, source.options);
+}
+
+void add_selection_flags(Command command, SourceFlags& source) {
+  add_source_flags(command, source);
+  add_file_functions(command, source);
   command.option("--only", source.only, "NAME|NUMBER", "Take only one kernel of the source, by name or number.")
       .seldom();
   command.excludes("--only", {"--kernel", "--space"});

@@ -53,6 +53,9 @@ struct SourceFlags {
 ir::Symbols parse_symbols(const std::vector<std::string>& texts);
 /// Adds --symbol.
 Option add_sizes(Command command, std::vector<std::string>& symbols);
+/// Adds the flags that name a source and those of engine::source_options(): -c, --file, --pt2, --model, --layer, --seq,
+/// --kernel, --symbol, and those of a tile program and a kernel file.
+void add_source_flags(Command command, SourceFlags&);
 /// Adds --tile, --entry, --arg and --grid. `only_source`: the command takes no other source, so --help shows the launch
 /// flags.
 void add_tile_source_flags(Command command, engine::TileSource&, bool only_source);
@@ -60,10 +63,9 @@ void add_tile_source_flags(Command command, engine::TileSource&, bool only_sourc
 void add_kernel_file_flags(Command command, engine::foreign::Files&);
 /// Adds --configuration of a kernel file, which needs --space.
 void add_configuration(Command command, std::string& configuration);
-/// Adds the flags for SourceFlags::program(): -c, --file, --pt2, --model, --layer and --seq, and those of a tile
-/// program, of a kernel file and of engine::source_options().
+/// Adds the flags for SourceFlags::program(): those of add_source_flags() without --kernel, and --init and --set.
 void add_program_flags(Command command, SourceFlags&);
-/// Adds the flags for SourceFlags::selection(): those of add_program_flags(), and --kernel, --symbol and --only.
+/// Adds the flags for SourceFlags::selection(): those of add_source_flags(), and --init, --set and --only.
 void add_selection_flags(Command command, SourceFlags&);
 /// Adds --inputs as the name of the function that makes the inputs for --init, for a command that takes no values of
 /// inputs.

@@ -125,6 +125,14 @@ TEST(Bench, ModulesInFilesNameTheFunctionOfTheirInputs) {
   for (const char* command : {"compile", "space"})
     EXPECT_THAT(run_program({"deplo", command, "--file", file, "--init", "sizes", "--inputs", "my_inputs"}).err,
                 IsEmpty());
+  EXPECT_EQ(run_program({"deplo", "bench", "-c", file}).err,
+            "deplo: -c: expected code, found the name of a file; --file " + file + " reads it\n");
+  const std::string usual = write_file(folder.path(), "usual.py",
+                                       "import torch\nclass Model(torch.nn.Module):\n"
+                                       "    def forward(self, x):\n        return torch.relu(x)\n"
+                                       "rows = 33\ndef get_init_inputs(): return []\n"
+                                       "def get_inputs(): return [torch.randn(rows, 5)]\n");
+  EXPECT_EQ(bench({"--file", usual, "--set", "rows=4"})["kernels"].size(), 1U);
 }
 
 // Times are stored. Times of other programs that are in the store are shown next to them.
