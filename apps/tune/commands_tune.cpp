@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -17,6 +18,7 @@
 #include "core/trail.h"
 #include "engine/compile/tuned.h"
 #include "engine/source/experiment.h"
+#include "engine/source/experiment_text.h"
 #include "engine/source/shapes.h"
 #include "engine/source/shard.h"
 #include "engine/source/source.h"
@@ -28,21 +30,18 @@
 namespace deplo::apps {
 namespace {
 
-/// A single kernel or expression, and the shapes for which it is tuned.
-struct OneSource {
-  std::optional<std::string> code;
-  std::string kernel, held_out;
-  std::vector<std::string> symbols, shapes;
+/// The shapes for which a single source is tuned.
+struct FamilyFlags {
+  std::vector<std::string> shapes;
+  std::string held_out, loss_over;
   std::optional<double> max_loss;
-  std::string loss_over;
 };
 
 struct TuneFlags {
-  OneSource one;
-  engine::foreign::Files file;
+  SourceFlags source;
+  FamilyFlags family;
   std::string config, store = engine::default_store(), warm_start;
   std::optional<std::string> search, device, target, shard, objectives;
-  OptionFlags options;
   std::optional<std::int64_t> seed, trials, patience;
   std::size_t analytic_prior = 0, winners = engine::default_winners;
   std::optional<double> seconds, goal;
@@ -106,7 +105,7 @@ std::string apply(const TuneFlags& flags, engine::Experiment& experiment) {
     set_objectives(*flags.objectives, experiment);
     overrides += " --objectives " + *flags.objectives;
   }
-  overrides += flags.options.command_line();
+  overrides += flags.source.options.command_line();
   if (!flags.warm_start.empty()) overrides += " --warm-start " + flags.warm_start;
   if (flags.tolerance != measure::default_tolerance) overrides += fmt::format(" --tolerance {}", flags.tolerance);
   if (!flags.inputs.empty()) overrides += " --inputs " + flags.inputs;
@@ -142,42 +141,48 @@ void check_tuned(const engine::Summary& summary) {
       throw Error(fmt::format("{}: {}; its earlier measurements are kept", row.name, one_line(row.fault)));
 }
 
-/// Returns the text of an experiment with a single kernel or expression.
-std::string text_of(const OneSource& one) {
-  Json entry = Json::object();
-  if (one.code) {
-    entry.set("expression", *one.code);
-    entry.set("name", "graph");
-  } else {
-    entry.set("kernel", one.kernel);
-  }
-  if (!one.symbols.empty()) entry.set("symbols", Json::object(parse_symbols(one.symbols)));
-  if (!one.shapes.empty()) entry.set("shapes", Json::array(one.shapes));
-  if (!one.held_out.empty()) entry.set("held_out", parse_value(one.held_out));
+/// Returns the text of an experiment with a single source.
+std::string text_of(const engine::Source& source, const FamilyFlags& flags) {
+  Json entry = engine::entry_of(source);
+  if (source.kind() == engine::SourceKind::expression) entry.set("name", "graph");
+  if (const auto* file = std::get_if<engine::ExpressionFile>(&source.from))
+    entry.set("name", std::filesystem::path(file->file).stem().string());
+  if (!flags.shapes.empty()) entry.set("shapes", Json::array(flags.shapes));
+  if (!flags.held_out.empty()) entry.set("held_out", parse_value(flags.held_out));
   Json experiment = Json::object({{"kernels", Json::array({entry})}});
   Json family = Json::object();
-  if (one.max_loss) family.set("loss", *one.max_loss);
-  if (!one.loss_over.empty()) family.set("over", one.loss_over);
-  if (one.max_loss || !one.loss_over.empty()) experiment.set("family", family);
+  if (flags.max_loss) family.set("loss", *flags.max_loss);
+  if (!flags.loss_over.empty()) family.set("over", flags.loss_over);
+  if (flags.max_loss || !flags.loss_over.empty()) experiment.set("family", family);
   return experiment.print();
 }
 
-/// Makes the experiment of a single source. Its text is in no file, so messages name the flag instead of a line.
+/// Returns the name of the experiment of a single source: the file's name, the kernel's or the model's.
+std::string name_of(const SourceFlags& flags) {
+  if (flags.code) return "-c";
+  for (const auto& name : {flags.file, flags.pt2, flags.model})
+    if (name) return *name;
+  return flags.kernel + flags.tile.file + flags.file_kernel.space;  // one of them is given
+}
+
+/// Makes the experiment of a single source. Its text is in no file, so messages name the source instead of a line.
 engine::Experiment experiment_of(const TuneFlags& flags, const engine::Place& place, engine::Inputs inputs) {
-  const OneSource& one = flags.one;
-  const std::string flag = one.code ? "-c" : "--kernel", name = one.code ? flag : one.kernel;
-  if (one.code && one.code->empty())
+  for (const std::string& sizes : flags.family.shapes) engine::parse_shapes(sizes, "--shapes");  // reports errors now
+  if (flags.family.held_out.find('=') != std::string::npos) engine::parse_shapes(flags.family.held_out, "--held-out");
+  const engine::Source source = flags.source.selection().source;
+  const std::string name = name_of(flags.source);
+  if (flags.source.code && flags.source.code->empty())
     throw Error("-c: expected an expression such as torch.exp(torch.randn(8)), found none");
-  for (const std::string& sizes : one.shapes) engine::parse_shapes(sizes, "--shapes");  // reports errors now
-  if (one.held_out.find('=') != std::string::npos) engine::parse_shapes(one.held_out, "--held-out");
   try {
-    return engine::parse_experiment(text_of(one), name, ".", std::move(inputs), flags.options.read(), place);
+    return engine::parse_experiment(text_of(source, flags.family), name, ".", std::move(inputs), source.options, place);
   } catch (const Error& error) {
-    const std::string_view message = error.what();
+    std::string_view message = error.what();
     const std::string line = name + ":1: ";
     // a file may have such a line
     if (name.ends_with(".loop") || !message.starts_with(line)) throw;
-    throw Error(fmt::format("{}: {}", flag, message.substr(line.size())), error.exit());
+    message.remove_prefix(line.size());
+    if (!message.starts_with("expression:")) throw Error(std::string(message), error.exit());
+    throw Error(fmt::format("{}:{}", name, message.substr(message.find(':') + 1)), error.exit());
   }
 }
 
@@ -185,15 +190,11 @@ engine::Experiment experiment_of(const TuneFlags& flags, const engine::Place& pl
 engine::Experiment read_experiment(const TuneFlags& flags) {
   const engine::Place place{flags.target, flags.device};
   engine::Inputs inputs = flags.inputs.empty() ? engine::Inputs{} : engine::load_inputs(flags.inputs);
-  if (flags.one.code || !flags.one.kernel.empty()) return experiment_of(flags, place, std::move(inputs));
-  if (flags.file.space.empty()) {
-    require(flags.config, "--config FILE, --space FILE, --kernel NAME or -c CODE");
-    return engine::load_experiment(flags.config, std::move(inputs), flags.options.read(), place);
-  }
-  Json kernel = Json::object({{"space", flags.file.space}});
-  if (!flags.file.kernel.empty()) kernel.set("kernel_file", flags.file.kernel);
-  return engine::parse_experiment(Json::object({{"kernels", Json::array({kernel})}}).print(), flags.file.space, ".",
-                                  std::move(inputs), flags.options.read(), place);
+  if (!flags.source.is_empty()) return experiment_of(flags, place, std::move(inputs));
+  require(flags.config,
+          "--config FILE, --kernel NAME, -c CODE, --file FILE, --pt2 FILE, --model NAME, --tile FILE or "
+          "--space FILE");
+  return engine::load_experiment(flags.config, std::move(inputs), flags.source.options.read(), place);
 }
 
 int run_tune(const TuneFlags& flags) {
@@ -244,12 +245,11 @@ int run_tune(const TuneFlags& flags) {
 }
 
 void add_search(Command command, TuneFlags& flags) {
-  command.option("--search", flags.search, "STRATEGY",
-                 "Search with this strategy (see `deplo strategies`). Choosing a different strategy discards the "
-                 "file's parameters.");
+  command.option("--search", flags.search, "STRATEGY", "Search with this strategy (see `deplo strategies`).");
   command
       .option("--set", flags.set, "NAME=VALUE",
-              "Set a hyperparameter of the strategy (see `deplo strategies NAME`). May be repeated.")
+              "Set a hyperparameter of the strategy (see `deplo strategies NAME`). May be repeated. A strategy other "
+              "than the experiment's has none of the experiment's hyperparameters.")
       .repeated()
       .seldom();
   add_restrictions(command, flags.restrictions, "gpu on GPUs, else none");
@@ -281,38 +281,32 @@ void add_budget(Command command, TuneFlags& flags) {
       .seldom();
 }
 
-void add_one_source(Command command, OneSource& one) {
-  command.option("-k,--kernel", one.kernel, "KERNEL", "Tune a kernel: a name under configs/kernels, or a .loop file.");
-  command.option("-c,--code", one.code, "CODE", "Tune the kernels of this PyTorch expression.");
-  add_sizes(command, one.symbols).seldom();
+void add_family(Command command, FamilyFlags& family) {
   command
-      .option("--shapes", one.shapes, "SIZES",
+      .option("--shapes", family.shapes, "SIZES",
               "Keep few schedules for many shapes, such as \"M=1..4096:pow2 N=8,16\" (docs/shapes.md). Repeatable.")
       .repeated();
   command
-      .option("--held-out", one.held_out, "SIZES",
+      .option("--held-out", family.held_out, "SIZES",
               "With --shapes: also measure the kept schedules on these shapes. A number draws that many random shapes "
               "[half as many as tuned shapes, at most 6].")
       .seldom();
   command
-      .option("--max-loss", one.max_loss, "PERCENT",
+      .option("--max-loss", family.max_loss, "PERCENT",
               "With --shapes: allow a kept schedule to be this much slower than the shape's best schedule [5].")
       .between(0.0, engine::max_loss_percent)
       .seldom();
   command
-      .option("--loss-over", one.loss_over, "worst|mean",
+      .option("--loss-over", family.loss_over, "worst|mean",
               "With --shapes: apply --max-loss to the worst loss of all shapes, or to their mean [worst].")
       .seldom();
-  for (const char* flag : {"--config", "--space"})
-    command.excludes(flag, {"--kernel", "--code", "--symbol", "--shapes"});
-  command.excludes("--kernel", {"--code"});
   for (const char* flag : {"--held-out", "--max-loss", "--loss-over"}) command.needs(flag, "--shapes");
+  command.excludes("--shapes", {"--config", "--file", "--model", "--tile", "--space"});
 }
 
 void add_beginnings(Command command, TuneFlags& flags) {
   command.option("--warm-start", flags.warm_start, "STORE",
-                 "First measure the fastest schedules in STORE for the same kernels on other devices and for the "
-                 "nearest sizes. A strategy with a model also learns from them.");
+                 "First measure the fastest schedules in STORE for the same kernels and the nearest sizes.");
   command
       .option("--analytic-prior", flags.analytic_prior, "N",
               "Without a warm start, train the strategy's model, if it has one, on the analytic model's estimates of N "
@@ -349,23 +343,22 @@ void add_bits(Command& command, engine::BitsWish& bits) {
 void add_tune(Command command, int& exit_code) {
   auto flags = std::make_shared<TuneFlags>();
   command.describe(
-      "Search for the fastest schedule of every kernel of an experiment.\nFlags override the experiment's file. Ctrl-C "
+      "Search for the fastest schedule of every kernel of a source or an experiment.\nFlags override the experiment's "
+      "file. Ctrl-C "
       "prints the results so far; the same command continues from there.");
-  command.option("--config", flags->config, "FILE",
-                 "Read the experiment from FILE (YAML): kernels, search and budget.");
-  add_kernel_file_flags(command, flags->file);
+  command.option("--config", flags->config, "FILE", "Read an experiment (YAML): kernels, search and budget.");
+  add_source_flags(command, flags->source);
+  command.excludes("--config", {"--code", "--file", "--pt2", "--model", "--kernel", "--symbol", "--tile", "--space"});
   command
       .option("--objectives", flags->objectives, "NAME,…",
               "Minimize these together: time, energy, code_size, registers, spills or shared_memory, as far as the "
               "device reports them (docs/strategies.md).")
       .seldom();
-  command.excludes("--space", {"--config"});
-  add_one_source(command, flags->one);
+  add_family(command, flags->family);
   add_budget(command, *flags);
   add_search(command, *flags);
   command.option("--device", flags->device, "DEVICE",
                  "Use this device: cuda, cuda:N, opencl, opencl:N or interpreter (see `deplo devices`).");
-  add_source_options(command, flags->options);
   command
       .option("--target", flags->target, "TARGET",
               "Compile for this target: a name under configs/targets, or auto (that of the device).")
@@ -391,7 +384,7 @@ void add_tune(Command command, int& exit_code) {
   const std::string name = command.full_name();
   command.examples(
       fmt::format("{0} --config experiments/smoke.yaml --time 10\n"
-                  "{0} --config experiments/suite84.yaml --search mcts --device cuda --store suite.db\n"
+                  "{0} --file model.py --search mcts --device cuda\n"
                   "{0} -k matmul -s N=512 -s K=512 --shapes \"M=1..2048:pow2\"",
                   name));
   command.run([flags, &exit_code] { exit_code = run_tune(*flags); });

@@ -1,7 +1,6 @@
 #include "engine/source/experiment_text.h"
 
 #include "core/file.h"
-#include "core/text/json.h"
 
 namespace deplo::engine {
 namespace {
@@ -39,8 +38,12 @@ Json json_of(const foreign::Files& source) {
 
 }  // namespace
 
+Json entry_of(const Source& source) {
+  return std::visit([](const auto& from) { return json_of(from); }, source.from);
+}
+
 std::string print(const Experiment& experiment, const Entry& entry) {
-  Json kernel = std::visit([](const auto& from) { return json_of(from); }, entry.source.from);
+  Json kernel = entry_of(entry.source);
   for (const SourceOption& option : source_options())
     if (const auto text = option.print(entry.source.options)) {
       if (option.words.empty())

@@ -58,6 +58,44 @@ void expect_verified_results(const Json& summary) {
   }
 }
 
+// Every source that `run` takes is a flag of `tune`, too. What it measured, `run` finds in the store.
+TEST_F(Tune, TakesEverySourceAsAFlag) {
+  const std::string model = write_file(folder_.path(), "small.yaml",
+                                       "source: none\nhidden: 32\nffn: 48\nheads: 2\nkv_heads: 1\nhead_dim: 16\n"
+                                       "layers: 1\nrope_theta: 10000\nnorm_eps: 1e-5\n");
+  const std::string problem = write_file(folder_.path(), "problem.py",
+                                         "import torch\nclass Model(torch.nn.Module):\n"
+                                         "    def forward(self, x):\n        return torch.relu(x) + 1\n"
+                                         "def get_init_inputs(): return []\n"
+                                         "def get_inputs(): return [torch.randn(3, 5)]\n");
+  const std::string exported = (data_folder() / "tests/data/pt2/chosen_2.15.0.pt2").string();
+  const std::string tile = (data_folder() / "experiments/tile/saxpy.tile").string();
+  const std::vector<std::pair<std::string, std::vector<std::string>>> sources = {
+      {"problem", {"--file", problem}},
+      {"chosen_2.15.0", {"--pt2", exported}},
+      {"small.layer0.s3", {"--model", model, "--seq", "3"}},
+      {"saxpy",
+       {"--tile", tile, "--arg", "X=f32[8,16]", "--arg", "Y=f32[8,16]", "--arg", "2", "--arg", "8", "--arg", "16",
+        "--grid", "1"}},
+  };
+  for (const auto& [name, flags] : sources) {
+    std::vector<std::string> all = flags;
+    all.insert(all.end(), {"--device", "interpreter", "--trials", "1", "--time", "60"});
+    const Json summary = run_json(all);
+    ASSERT_FALSE(summary["kernels"].empty());
+    EXPECT_THAT(std::string(summary["kernels"][0]["kernel"]), ::testing::StartsWith(name));
+  }
+  const Ran replay = run_program({"deplo", "run", "--file", problem, "--device", "interpreter", "--tuned", store(),
+                                  "--require-tuned", "--no-measure"});
+  EXPECT_EQ(replay.code, 0) << replay.err;
+  EXPECT_THAT(run({"--pt2", "none.pt2"}).err, ::testing::StartsWith("deplo-tune: none.pt2: expected a readable file"));
+  EXPECT_EQ(run({"-c", "torch.exp(3"}).err,
+            "deplo-tune: -c:1:12: expected an operator, `,` or `)`, found the end of the line\n");
+  EXPECT_THAT(run({"--pt2", exported, "--dtype", "f16"}).err, HasSubstr("--pt2 cannot be combined with --dtype"));
+  EXPECT_THAT(run({"--config", tiny_, "--file", problem}).err, HasSubstr("--config excludes --file"));
+  EXPECT_THAT(run({"--model", model}).err, HasSubstr("--seq"));
+}
+
 TEST_F(Tune, SmokeOnOpenCl) {
   const Json summary = run_json({"--config", smoke_, "--trials", "3"});
   EXPECT_EQ(summary["kernels"].size(), 6u);
