@@ -209,14 +209,13 @@ std::string first_names(const std::vector<std::string>& names) {
 
 std::string notes(const engine::Summary& summary) {
   std::int64_t known = 0, left_out = 0;
-  std::string unconfirmed;
-  std::vector<std::string> unfinished;
+  std::vector<std::string> unconfirmed, unfinished;
   for (const engine::Row& row : summary.rows) {
     known += row.known;
     left_out += row.left_out;
     if (!row.finished) unfinished.push_back(row.name);
     if (!row.confirmed && row.stop != engine::untunable && row.stop != engine::not_needed)
-      unconfirmed += (unconfirmed.empty() ? "" : ", ") + row.name;
+      unconfirmed.push_back(row.name);
   }
   std::string text = fmt::format("{} on {} ({}), {}, seed {}, {}", title(summary), summary.device, summary.target,
                                  summary.strategy, summary.seed, duration(summary.seconds));
@@ -229,13 +228,13 @@ std::string notes(const engine::Summary& summary) {
     if (row.stop == engine::untunable) text += fmt::format("{} {}: {}\n", row.name, engine::untunable, row.fault);
   }
   for (const engine::GraphRow& graph : summary.graphs) text += describe(graph);
-  if (!unconfirmed.empty()) text += "not confirmed by a full, checked run: " + unconfirmed + "\n";
+  if (!unconfirmed.empty()) text += "not confirmed by a full, checked run: " + first_names(unconfirmed) + "\n";
   if (left_out > 0) text += fmt::format("left out because of their bits: {}\n", counted(left_out, "schedule"));
   text += proofs(summary);
   if (!unfinished.empty())
     text += fmt::format("not finished, {} of {}; the same command continues with {} first: {}\n", unfinished.size(),
                         counted(summary.rows.size(), "kernel"), unfinished.size() == 1 ? "it" : "these",
-                        join(unfinished, ", "));
+                        first_names(unfinished));
   if (summary.interrupted) text += "interrupted: the same command continues from " + summary.store + "\n";
   return text;
 }
