@@ -9,6 +9,7 @@
 
 #include "apps/cli/compile_levels.h"
 #include "apps/inspect/diff.h"
+#include "apps/inspect/launch_comment.h"
 #include "apps/inspect/machine_code.h"
 #include "apps/inspect/module_summary.h"
 #include "apps/inspect/tile_program.h"
@@ -143,7 +144,8 @@ std::string proof_line(const ir::Program& loop, const ir::ProofVerdict& verdict)
 /// Prints the code at options.level, which must be a level of source text or of its compiler's output.
 std::string print_code(const std::string& name, const measure::KernelCode& code, const Target& target,
                        const CompileOptions& options) {
-  return is_machine(options.level) ? machine_code(code, target, options.level, name) : code.source.text;
+  const std::string launch = options.level == "cubin" || options.level == "sass" ? "" : launch_comment(code, target);
+  return launch + (is_machine(options.level) ? machine_code(code, target, options.level, name) : code.source.text);
 }
 
 /// Prints the kernel with this schedule at a level below Loop IR. If there is a `table`, adds the source to it instead
