@@ -75,8 +75,9 @@ ir::torch::Graph read_graph(const Source& source) {
   return graph;
 }
 
-std::string note_of(const Source& graph) {
-  return std::holds_alternative<Pt2File>(graph.from) ? read_graph(graph).note : "";  // other sources have no notes
+std::string note_of(const Source& source) {
+  const bool has_notes = source.is_graph() && !std::holds_alternative<ModelBlock>(source.from);
+  return has_notes ? read_graph(source).note : "";
 }
 
 ir::Program read_kernel(const Source& source) {

@@ -68,8 +68,9 @@ Passes passes_of(const SourceOptions&, const Target&);
 /// Reads the graph of a source, which must be a graph. Throws Error in one line that says what is wrong with the source
 /// and where.
 ir::torch::Graph read_graph(const Source&);
-/// Returns a warning about the graph of a source, such as the sizes that a .pt2 file leaves open; "" if there is none.
-std::string note_of(const Source& graph);
+/// Returns a warning about the graph of a source, such as the sizes that a .pt2 file leaves open; "" if there is none,
+/// or if the source is no graph.
+std::string note_of(const Source&);
 /// Reads the kernel of a source, which must be a single kernel. Throws Error like read_graph().
 ir::Program read_kernel(const Source&);
 /// Returns a module with one kernel. Its tensors are the kernel's buffers: first the inputs, then the outputs.

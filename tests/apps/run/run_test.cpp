@@ -88,6 +88,8 @@ TEST(Run, WarnsAboutFloat64) {
   const std::string file = std::string(DEPLO_SOURCE_DIR) + "/tests/data/pt2/written_2.15.0.pt2";
   EXPECT_THAT(run({"--pt2", file, "--device", "interpreter"}).err,
               HasSubstr("warning: 'float_power' is float64 in PyTorch; such tensors are computed in float32\n"));
+  EXPECT_EQ(run({"-c", "torch.randn(3).double() + 1", "--device", "interpreter", "--no-measure"}).err,
+            "warning: tensors of float64 are computed in float32\n");
 }
 
 TEST(Run, TakesTheSizesOfTheExampleOrThoseGiven) {

@@ -83,7 +83,7 @@ TEST(ExpressionErrors, Names) {
       {"from torch import optim", "1:19", "expected a name that torch has"},
       {"math.sin.x", "1:10", "expected a tensor or a module before `.x`, found the function sin"},
       {"nn.Linear(2, 2).wight", "1:17", "expected an attribute of a Linear, found `wight`; did you mean 'weight'?"},
-      {"torch.float64", "1:7", "found `float64`"},
+      {"torch.complex64", "1:7", "found `complex64`"},
   });
 }
 

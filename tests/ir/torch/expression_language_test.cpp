@@ -69,6 +69,26 @@ TEST(ExpressionLanguage, KernelBenchFilesNeedNoExpression) {
             "functions get_init_inputs and get_inputs, found none");
 }
 
+TEST(ExpressionLanguage, TensorsOfFloat64AreFloat32WithANote) {
+  const std::string note = "tensors of float64 are computed in float32";
+  for (const auto& [text, same] :
+       {std::pair("torch.randn(3, dtype=torch.float64).exp()", "torch.randn(3).exp()"),
+        {"torch.randn(3).half().to(torch.double)", "torch.randn(3).half().float()"},
+        {"torch.randn(3).to(float)", "torch.randn(3)"},
+        {"nn.ReLU().double()(torch.randn(3).double())", "nn.ReLU()(torch.randn(3))"},
+        {"torch.arange(4, dtype=torch.double) / 4", "torch.arange(4, dtype=torch.float) / 4"},
+        {"torch.set_default_dtype(torch.float64); torch.ones(3)", "torch.ones(3)"}}) {
+    Graph graph = parse_expression(text);
+    EXPECT_EQ(graph.note, note) << text;
+    graph.note = "";
+    EXPECT_EQ(graph, parse_expression(same)) << text;
+  }
+  // A type is still what it is called: no branch of a program for float32 is taken for float64.
+  EXPECT_EQ(value("1 if torch.float64 == torch.float32 else 2"), 2);
+  EXPECT_EQ(value("torch.float64.itemsize"), 8);
+  EXPECT_EQ(parse_expression("torch.ones(3) if torch.randn(3).dtype == torch.float64 else torch.zeros(3)").note, "");
+}
+
 TEST(ExpressionLanguage, AnImportThatFailsHasAHandler) {
   const auto x = [](std::string text) {
     return parse_expression(text.append("\ntorch.full((1,), x)")).nodes[0].number("value");

@@ -145,6 +145,11 @@ Value apply(const Call& c) {
   return c.value("self");
 }
 Value itself(const Call& c) { return c.value("self"); }
+
+Value to_double(const Call& c) {
+  c.session.computed(DType::f64);
+  return c.value("self");
+}
 Value nothing(const Call&) { return {}; }
 Value update(const Call& c) {
   Object& object = holder(c);
@@ -190,6 +195,7 @@ constexpr std::array rows = {
     Function{"apply", of_module, "self, fn", apply},
     Function{"to", of_module, "self, *args, **options", itself},
     Function{"float", of_module, "self", itself},
+    Function{"double", of_module, "self", to_double},
     Function{"update", of_module, "self, modules", update},
     Function{"register_forward_pre_hook", of_module, "self, hook", add_hook},
     Function{"reset_parameters", of_module, "self", nothing},

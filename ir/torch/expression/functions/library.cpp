@@ -38,14 +38,15 @@ struct NamedType {
   DType dtype;
 };
 constexpr std::array other_types = std::to_array<std::string_view>(
-    {"float64", "double", "complex32", "complex64", "cfloat", "complex128", "cdouble", "uint16", "uint32", "uint64",
-     "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "quint8", "qint8"});
+    {"complex32", "complex64", "cfloat", "complex128", "cdouble", "uint16", "uint32", "uint64", "float8_e4m3fn",
+     "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "quint8", "qint8"});
 constexpr std::array named_types = {
     NamedType{"float32", DType::f32},  NamedType{"float", DType::f32},     NamedType{"float16", DType::f16},
     NamedType{"half", DType::f16},     NamedType{"bfloat16", DType::bf16}, NamedType{"int32", DType::i32},
     NamedType{"int", DType::i32},      NamedType{"int64", DType::i64},     NamedType{"long", DType::i64},
     NamedType{"bool", DType::boolean}, NamedType{"uint8", DType::u8},      NamedType{"int8", DType::i8},
-    NamedType{"int16", DType::i16},    NamedType{"short", DType::i16}};
+    NamedType{"int16", DType::i16},    NamedType{"short", DType::i16},     NamedType{"float64", DType::f64},
+    NamedType{"double", DType::f64}};
 
 std::string type_names() {
   std::vector<std::string> names;

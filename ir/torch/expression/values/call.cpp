@@ -231,9 +231,9 @@ DType Call::dtype(std::string_view parameter) const {
   const Builtin* b = value(parameter).as<Builtin>();  // one of Python's types
   if (b && b->function->name == "bool") return DType::boolean;
   if (b && b->function->name == "int") return DType::i64;
-  if (b && b->function->name == "float") return DType::f32;
+  if (b && b->function->name == "float") return session.computed(DType::f64);
   if (!d) fail(parameter, "a dtype such as torch.float16");
-  return *d;
+  return session.computed(*d);
 }
 
 DType Call::dtype(std::string_view parameter, DType fallback) const {

@@ -203,6 +203,18 @@ Id Session::operand(const Value& value, std::string_view op, int position) {
 
 Id Session::cast(Id id, DType dtype) { return type(id).dtype == dtype ? id : call("to", {id}, {{"dtype", dtype}}); }
 
+DType Session::computed(DType dtype) {
+  if (dtype != DType::f64) return dtype;
+  note_ = "tensors of float64 are computed in float32";
+  return DType::f32;
+}
+
+Graph Session::finish(const std::vector<Id>& outputs) {
+  Graph graph = builder_.finish(outputs);
+  graph.note = note_;
+  return graph;
+}
+
 Leaf* Session::make_leaf(TensorType type, Fill fill, bool parameter) {
   Leaf leaf;
   leaf.parameter = parameter;

@@ -81,6 +81,8 @@ class Session {
   const TensorType& type(Id id) const { return builder_.type(id); }
   const Node& node(Id id) const { return builder_.node(id); }
   Id cast(Id tensor, DType);  // returns the same node if it has that dtype
+  /// Returns the type that stands for a requested one: f32 for f64, which no kernel has. The graph's note says so.
+  DType computed(DType);
 
   void drop_input(Id id) { builder_.drop_input(id); }
   Leaf* make_leaf(TensorType, Fill, bool parameter);
@@ -96,7 +98,7 @@ class Session {
   /// Gives the name to a leaf that has none. Gives name and parent to a module that is assigned to its first parent.
   void give_name(const Value& value, Object* parent, std::string_view name);
   /// The graph with these outputs; the session is used no more.
-  Graph finish(const std::vector<Id>& outputs) { return builder_.finish(outputs); }
+  Graph finish(const std::vector<Id>& outputs);
 
  private:
   void expect_room() const;  // for another node
@@ -109,6 +111,7 @@ class Session {
   /// Whether elements of a tensor may share memory with each other. `node`: of the tensor with these views.
   bool shares_elements(const Views&, Id node);
   Builder builder_;
+  std::string note_;  // Graph::note
   std::size_t steps_ = 0;
   // Elements of a deque keep their addresses, and all are freed together at the end. So objects may refer to each
   // other.

@@ -109,8 +109,8 @@ int decompose_to(Emitter& e, const TensorCall& call) {
 python::Value call_to(const python::Call& c) {
   const Id x = c.tensor("input");
   const python::Value& target = c.value("other");
-  if (const DType* dtype = c.value("dtype").as<DType>()) return {python::Tensor{c.session.cast(x, *dtype)}};
-  if (const DType* dtype = target.as<DType>()) return {python::Tensor{c.session.cast(x, *dtype)}};
+  if (c.given("dtype")) return {python::Tensor{c.as_requested(x)}};
+  if (target.as<DType>() || target.as<python::Builtin>()) return {python::Tensor{c.session.cast(x, c.dtype("other"))}};
   if (is_tensor(target)) return {python::Tensor{c.session.cast(x, c.type(c.tensor("other")).dtype)}};
   if (!target.none() && !target.as<std::string_view>()) c.fail("other", "a dtype, a tensor or a device");
   return {python::Tensor{x}};  // `target` is a device
@@ -123,7 +123,7 @@ python::Value call_type_as(const python::Call& c) {
 
 template <DType dtype>
 python::Value call_cast(const python::Call& c) {
-  return {python::Tensor{c.session.cast(c.tensor("input"), dtype)}};
+  return {python::Tensor{c.session.cast(c.tensor("input"), c.session.computed(dtype))}};
 }
 
 // The file states the resulting dtype.
@@ -145,6 +145,7 @@ std::vector<Operation> choice_operations() {
          "input, other=None, dtype=None, non_blocking=False, copy=False, *, device=None, memory_format=None", call_to},
         {"type_as", as_method, "input, other", call_type_as},
         {"float", as_method, "input", call_cast<DType::f32>},
+        {"double", as_method, "input", call_cast<DType::f64>},
         {"half", as_method, "input", call_cast<DType::f16>},
         {"bfloat16", as_method, "input", call_cast<DType::bf16>},
         {"int", as_method, "input", call_cast<DType::i32>},
