@@ -128,16 +128,20 @@ void add_check(Command command, int& exit_code) {
   add_file_flags(command, flags->file);
   command.option("--seed", options.seed, "N", "Draw the arrays' values and the order of the blocks from this seed.")
       .between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max())
-      .show_default();
+      .show_default()
+      .seldom();
   add_inputs(command, flags->inputs);
   add_tolerance(command, flags->file.tolerance);
   command.excludes("--tolerance", {"--tile"});
-  command.flag("--poison", options.poison,
-               "With --tile: fill unspecified elements with NaN instead of 0, to reveal their use.");
-  command.option(
-      "--outputs", options.outputs, "FOLDER|FILE",
-      "With --tile: write the arrays that the program changed to this folder, as NumPy files NAME.npy, or to "
-      "the archive FILE.npz.");
+  command
+      .flag("--poison", options.poison,
+            "With --tile: fill unspecified elements with NaN instead of 0, to reveal their use.")
+      .seldom();
+  command
+      .option("--outputs", options.outputs, "FOLDER|FILE",
+              "With --tile: write the arrays that the program changed to this folder, as NumPy files NAME.npy, or to "
+              "the archive FILE.npz.")
+      .seldom();
   command.flag("--json", flags->json, "Print one JSON document instead of the table.");
   command.excludes("--cuda", {"--inputs", "--poison", "--outputs"});
   command.excludes("--space", {"--poison", "--outputs"});
