@@ -109,7 +109,8 @@ void add_commands(CLI::App& app, int& exit_code) {
   add_completion(add("completion"));
   add_man(add("man"));
   // `help` is here only for the list of commands, because words_of() has replaced the word by --help.
-  app.add_subcommand("help", "Explain a command.");
+  CLI::App* const help = app.add_subcommand("help", "Explain a command.");
+  help->add_option("command")->type_name("[COMMAND]")->description("The command, such as tune or db best.");
   add_worker(add("worker"), exit_code);
   // At most one command per command line. Otherwise CLI11 would take the argument of `deplo strategies model` for the
   // command `model`.
