@@ -267,11 +267,11 @@ void add_lists(Command db) {
   for (const Reader& reader : {best, trials, kernels, failures, families, heuristics})
     add_store(reader.command, reader.flags->store);
   add_filter(best.command, best.flags->filter, /*status=*/false);
+  trials.flags->filter.limit = 20;
   add_filter(trials.command, trials.flags->filter, /*status=*/true);
   add_kernel_filter(kernels.command, kernels.flags->filter);
   add_filter(failures.command, failures.flags->filter, /*status=*/true);
   add_filter(families.command, families.flags->filter, /*status=*/false);
-  trials.flags->filter.limit = 20;
   add_kernel_filter(heuristics.command, heuristics.flags->filter);
   heuristics.command.option("--knob", heuristics.flags->knob, "NAME",
                             "Show a row for each kernel of this knob (a name, its beginning, or a pattern).");

@@ -45,7 +45,9 @@ void add_filter(Command command, measure::upkeep::Filter& filter, bool status) {
   if (status)
     command.option("--status", filter.status, "STATUS",
                    "Show only trials with this status, such as ok or wrong_result.");
-  command.option("--limit", filter.limit, "N", "Show at most N rows.").between(std::int64_t{1}, engine::max_count);
+  const std::string shown = filter.limit > 0 ? fmt::format(" [{}]", filter.limit) : "";
+  command.option("--limit", filter.limit, "N", fmt::format("Show at most N rows{}.", shown))
+      .between(std::int64_t{1}, engine::max_count);
 }
 
 void add_json(Command command, bool& json) {

@@ -46,6 +46,7 @@ TEST(Help, OfACommand) {
   EXPECT_EQ(output({"deplo", "help", "tune"}), output({"deplo", "tune", "--help"}));
   EXPECT_EQ(output({"deplo", "help", "db", "best"}), output({"deplo", "db", "best", "-h"}));
   EXPECT_THAT(output({"deplo", "db", "best", "--help"}), StartsWith("Usage: deplo db best [STORE] [OPTIONS]\n"));
+  EXPECT_THAT(output({"deplo", "help", "help"}), StartsWith("Usage: deplo help [COMMAND] [OPTIONS]\n"));
   EXPECT_THAT(output({"deplo-tune", "--help"}), AllOf(StartsWith("Usage: deplo-tune "), HasSubstr("--config")));
 }
 
@@ -61,6 +62,11 @@ TEST(Help, ShortFirst) {
   EXPECT_THAT(help, AllOf(HasSubstr("--config"), HasSubstr("--help-all"), Not(HasSubstr("--analytic-prior"))));
   EXPECT_THAT(all, AllOf(HasSubstr("--config"), HasSubstr("--analytic-prior")));
   EXPECT_LT(std::ranges::count(help, '\n'), 44);
+}
+
+TEST(Help, OfLimits) {
+  EXPECT_THAT(output({"deplo", "help", "db", "trials"}), HasSubstr("Show at most N rows [20].\n"));
+  EXPECT_THAT(output({"deplo", "help", "db", "best"}), HasSubstr("Show at most N rows.\n"));
 }
 
 TEST(Help, MisspeltWords) {
