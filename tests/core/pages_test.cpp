@@ -176,7 +176,7 @@ TEST(Guide, ListsAllPlacesOfItsExamples) {
       for (const std::string& path : paths_in(item)) listed.insert(path);
     EXPECT_EQ(listed, files_with((*one)[1], (*one)[2])) << one->str();
   }
-  EXPECT_EQ(count, 6) << "a rule, a searcher, a statement, an operation, a scalar operation, a device";
+  EXPECT_EQ(count, 7) << "a rule, a searcher, a statement, an operation, a scalar operation, an element type, a device";
 }
 
 }  // namespace
