@@ -1,5 +1,5 @@
-// example STORE [MOST]: tunes a small graph (at most MOST trials), looks up its schedules, runs its kernels with OpenCL
-// code of its own, and compares the output with plain loops. Exit code 1: an error, 2: a wrong result.
+// example STORE [TRIALS]: tunes a small graph (at most TRIALS trials), looks up its schedules, runs its kernels with
+// OpenCL code of its own, and compares the output with plain loops. Exit code 1: an error, 2: a wrong result.
 #include <deplo/deplo.h>
 
 #include <cmath>
@@ -25,9 +25,14 @@ const char* name(deplo::Origin origin) {
       return "shared";
     case deplo::Origin::nearest:
       return "nearest";
-    default:
-      return "heuristic";
+    case deplo::Origin::family:
+      return "family";
+    case deplo::Origin::foreign:
+      return "foreign";
+    case deplo::Origin::heuristic:
+      break;
   }
+  return "heuristic";
 }
 
 Values some_values(int count, int seed) {
@@ -55,7 +60,7 @@ std::vector<double> expected(const Values& x, const Values& weight, const Values
   return y;
 }
 
-void tune(const deplo::Source& source, const std::string& store, int most) {
+void tune(const deplo::Source& source, const std::string& store, int max_trials) {
   deplo::TuneOptions options;
   options.store = store;
   options.seconds = 20;
@@ -63,7 +68,7 @@ void tune(const deplo::Source& source, const std::string& store, int most) {
   int told = 0;
   const auto on_trial = [&](const deplo::Trial& trial) {
     std::printf("trial %d: %s %s %.3g us\n", ++told, trial.kernel.c_str(), trial.status.c_str(), trial.microseconds);
-    return told < most;
+    return told < max_trials;
   };
   for (const deplo::Tuned& kernel : deplo::tune(source, options, on_trial))
     std::printf("%s: %.3g us, heuristic %.3g us%s, stopped: %s\n", kernel.kernel.c_str(), kernel.best_us,
@@ -86,17 +91,17 @@ double try_it(const deplo::Program& program) {
   const std::vector<double> right = expected(x, weight, bias);
   double largest = found.size() == right.size() ? 0 : INFINITY;
   for (std::size_t i = 0; i < right.size() && i < found.size(); ++i) {
-    const double apart = std::fabs(found[i] - right[i]);
-    largest = std::isnan(apart) ? INFINITY : std::fmax(largest, apart);
+    const double difference = std::fabs(found[i] - right[i]);
+    largest = std::isnan(difference) ? INFINITY : std::fmax(largest, difference);
   }
   return largest;
 }
 
-int example(const std::string& store, int most) {
+int example(const std::string& store, int max_trials) {
   deplo::Source source;
   source.expression = "F.softmax(nn.Linear(61, 47)(torch.randn(33, 61)), dim=-1)";
   source.name = "head";
-  tune(source, store, most);
+  tune(source, store, max_trials);
 
   deplo::CompileOptions options;
   options.store = store;
@@ -113,7 +118,7 @@ int example(const std::string& store, int most) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2) return std::fprintf(stderr, "usage: example STORE [MOST]\n"), 1;
+  if (argc < 2) return std::fprintf(stderr, "usage: example STORE [TRIALS]\n"), 1;
   try {
     return example(argv[1], argc > 2 ? std::atoi(argv[2]) : 1000);
   } catch (const std::exception& error) {
