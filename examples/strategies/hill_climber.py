@@ -1,5 +1,5 @@
 # First-improvement hill climbing with random restarts: among candidates that differ in one choice, go to the first
-# that is faster; where none is, begin again at a random candidate.
+# that is faster. If none is faster, begin again at a random candidate.
 import deplo_search
 
 space = deplo_search.connect("hill climber")

@@ -1,10 +1,10 @@
 # Runs a strategy of Kernel Tuner (https://github.com/KernelTuner/kernel_tuner, 1.5 or newer) unchanged:
 #
 #   --search "exec:python3 kernel_tuner_strategy.py genetic_algorithm popsize=30"
-#   --search "exec:python3 kernel_tuner_strategy.py my_algorithm.py:MyOptAlg"     a class made of OptAlg
+#   --search "exec:python3 kernel_tuner_strategy.py my_algorithm.py:MyOptAlg"     a class derived from OptAlg
 #
-# Kernel Tuner lists a whole space before it searches, so the space must be small enough to be listed, and all its
-# candidates must have the same knobs, as those of recorded spaces and of kernel files have.
+# Kernel Tuner lists a whole space before it searches, so the space must be small enough to be listed. All its
+# candidates must have the same knobs, as in recorded spaces and in the spaces of kernel files.
 import ast
 import importlib
 import importlib.util
@@ -29,7 +29,7 @@ class Options(dict):
 
 
 class Budget(util.TuningBudget):
-    """deplo ends the program when the budget is spent; a strategy may only ask how much of it is."""
+    """deplo ends the program when the budget is spent; a strategy may only ask how much of it is spent."""
 
     def is_done(self):
         return False
@@ -65,7 +65,7 @@ def searchspace_of(space):
     configs = [each.config for each in space.all()]
     names = [knob.name for knob in space.knobs]
     if any(set(config) != set(names) for config in configs):
-        sys.exit("Kernel Tuner needs a space whose candidates all have the same knobs, and these have not")
+        sys.exit("expected a space whose candidates all have the same knobs (Kernel Tuner needs it), found others")
     cache = {i: {n: config[n] for n in names} for i, config in enumerate(configs)}
     params = {knob.name: list(knob.options) for knob in space.knobs}
     return Searchspace(None, None, None, from_cache={"tune_params": params, "cache": cache}), names

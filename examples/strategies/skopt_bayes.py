@@ -15,7 +15,7 @@ except ImportError as error:
 space = deplo_search.connect("scikit-optimize")
 
 
-def point(config):  # the place of each value among the options, from 0 to 1; -1 for a knob that it has not
+def point(config):  # the place of each value among the options, from 0 to 1; -1 for a knob that it lacks
     return [knob.options.index(config[knob.name]) / max(len(knob.options) - 1, 1) if knob.name in config else -1
             for knob in space.knobs]
 
@@ -30,5 +30,6 @@ while True:
     model = GaussianProcessRegressor(Matern(nu=2.5) + WhiteKernel(0.1), normalize_y=True, random_state=space.seed)
     model.fit([point(each.config) for each in valid], [math.log(each.us) for each in valid])
     mean, deviation = model.predict([point(each.config) for each in pool], return_std=True)
-    order = numpy.argsort(mean - 1.5 * deviation)[: max(1, len(valid) // 8)]  # a fit takes longer the more there is
+    # A fit takes longer the more candidates are valid, so more are asked for at a time.
+    order = numpy.argsort(mean - 1.5 * deviation)[: max(1, len(valid) // 8)]
     space.evaluate_all([pool[i] for i in order])
