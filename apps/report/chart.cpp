@@ -131,7 +131,7 @@ std::string Chart::frame() const {
          text_at(left - 44, top - 10, Anchor::start, y_.title);
 }
 
-constexpr double least_apart = 12;  // minimum distance between names beside lines
+constexpr double least_apart = 12;  // minimum distance between the names of lines
 
 bool Chart::names_beside() const {
   const auto count = static_cast<double>(labels_.size());
@@ -146,7 +146,7 @@ std::string Chart::swatch(double x, double y, const Label& label) const {
          lines_at(x + 13, y + 4, Anchor::start, wrap(label.text, Figure::letters - 9));
 }
 
-// Draws the names beside the ends of their lines, moved apart where they would overlap.
+// Draws the names at the ends of their lines. Names that would overlap are moved apart.
 std::string Chart::names() const {
   std::vector<Label> labels = labels_;
   std::ranges::stable_sort(labels, {}, &Label::y);

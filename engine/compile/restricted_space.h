@@ -7,7 +7,7 @@ namespace deplo::engine {
 
 /// Returns the root of the restricted space. `root` is the root of the unrestricted space.
 search::PositionPtr restricted(search::PositionPtr root, const Restrictions&);
-/// Returns the position of the unrestricted space behind a position below restricted(). Returns any other position
+/// Returns the position of the unrestricted space that a position below restricted() wraps. Returns any other position
 /// unchanged.
 const search::Position& unrestricted(const search::Position&);
 

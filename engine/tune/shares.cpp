@@ -19,9 +19,10 @@ constexpr double first_slope = 0.15;
 constexpr double first_seconds = 1;
 constexpr double least_seconds = 1e-3;  // lower bound on the seconds a trial
 
-// The frame of a small kernel takes frame_base seconds, above all for the proof. That of a large one takes the time of
-// so many launches, for the check and the finals (suite84 on PoCL, two cores of Zen 3: 0.2 to 2 s, and 40 launches of
-// 0.4 s). The observed number has the weight of the kernels' least times; the prior that of one launch of 10 ms.
+// The frame of a small kernel takes frame_base seconds, above all for the proof. The frame of a large kernel takes the
+// time of first_frame_launches launches, for the check and the finals (suite84 on PoCL, two cores of Zen 3: 0.2 to 2 s,
+// and 40 launches of 0.4 s). The observed number of launches has the weight of the kernels' least times; the prior has
+// the weight of one launch of 10 ms.
 constexpr double frame_base = 1;
 constexpr double first_frame_launches = 40;
 constexpr double weight_of_first_us = 10'000;

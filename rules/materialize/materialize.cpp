@@ -87,8 +87,8 @@ class SingleTerms {
   std::map<std::string, int, std::less<>> definitions_;
 };
 
-// Drops each barrier directly after another one, which orders nothing. `behind`: whether a barrier directly precedes
-// the body. Returns whether the body ends with a barrier.
+// Drops each barrier that directly follows another barrier, because it orders nothing. `behind`: whether a barrier
+// directly precedes the body. Returns whether the body ends with a barrier.
 bool drop_repeated_barriers(ir::Body& body, bool behind) {
   for (std::size_t i = 0; i < body.size();) {
     if (body[i].as<ir::Sync>() != nullptr && behind) {

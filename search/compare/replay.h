@@ -19,8 +19,8 @@ struct Replay {
   /// candidate is asked when a compiler is free, and told when the device has run it. At most `workers` + 1 candidates
   /// are outstanding, so that none waits long for the device.
   std::size_t workers = 0;
-  /// The fastest so many configurations by the noisy times meet in a final, as in `tune` (docs/measurement.md,
-  /// "Confirm"). The last step has the rank of the winner. 0: no final. Requires `noisy`.
+  /// Number of configurations in a final, as in `tune` (docs/measurement.md, "Confirm"). They are the fastest ones by
+  /// the noisy times. The last step has the rank of the winner. 0: no final. Requires `noisy`.
   std::size_t finalists = 0;
   /// The record of a configuration that is evaluated first. It runs alone, and is told before the searcher is asked.
   std::optional<std::uint32_t> first = {};

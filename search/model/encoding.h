@@ -1,4 +1,4 @@
-// Encodes the candidates of any space as points, on which a distance and thus a Gaussian process can be defined.
+// Encodes the candidates of any space as points, on which a distance, and so a Gaussian process, can be defined.
 #pragma once
 #include <cstddef>
 #include <cstdint>

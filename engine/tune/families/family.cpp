@@ -25,7 +25,7 @@ namespace {
 constexpr double no_time = std::numeric_limits<double>::infinity();
 /// A schedule that takes more than this times the best time in screening is not confirmed. Its screened time is used.
 constexpr double worth_confirming = 1.5;
-/// Besides a shape's best schedule, its other schedules are tried on the other shapes if they take at most this times
+/// A shape's best schedule is tried on the other shapes, and so are its other schedules if they take at most this times
 /// the best time. Each of them costs a build on every shape.
 constexpr double nearly_as_fast = 1.05;
 /// Time for the shapes between the family's own: the first share, of the time that is left after measuring the own

@@ -20,7 +20,7 @@ class Nvrtc {
   static bool available();
   /// Returns the newest NVRTC that generates machine code which a driver of this version (Driver::version) can load.
   /// For example, a driver of CUDA 12 does not load code of NVRTC 13. The first call opens the library. Throws a
-  /// one-line Error(environment) if there is no NVRTC, or none that is old enough.
+  /// one-line Error(environment) if there is no NVRTC, or if every NVRTC is too new.
   static const Nvrtc& for_driver(int version);
   /// Returns for_driver() of this machine's driver, or get() if there is no driver.
   static const Nvrtc& for_machine();

@@ -63,9 +63,9 @@ class Call {
   std::vector<std::pair<std::string_view, Value>> values_;  // in the order of the signature
 };
 
-/// Calls a function that is written in the language itself (functions/written.cpp), and returns the graph of its results.
-/// Its inputs are the leaves of `arguments`, in the order in which they became nodes. Defined beside the interpreter,
-/// which includes the operations; it is declared here for operations that call such functions.
+/// Calls a function that is written in the language itself (functions/written.cpp). Returns the graph of its results,
+/// whose inputs are the leaves of `arguments`, in the order in which they became nodes. It is declared here for the
+/// operations that call such functions, and defined with the interpreter, which includes the operations.
 Graph call_written(std::string_view name, const std::function<Arguments(Session&)>& arguments);
 
 }  // namespace deplo::ir::torch::python

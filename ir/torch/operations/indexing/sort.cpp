@@ -168,8 +168,8 @@ std::int64_t Sorter::group_of(std::int64_t count, std::int64_t kept) {
 
 // Finds the first `count` elements of long lines. A line is cut into groups, which are ordered by their first elements
 // in sorted order. Each group before another one has an element that precedes all of the other's. So only elements of
-// the first `count` groups can be among the result, and those behind the last whole group. They are sorted in the order
-// in which they stand in the line, so that equal elements keep it.
+// the first `count` groups, and the elements after the last whole group, can be among the result. They are sorted in
+// the order in which they stand in the line, so that equal elements keep it.
 int Sorter::few(int x, std::int64_t group, std::int64_t count) const {
   const std::int64_t extent = e_.shape(x)[dim_], rest = extent % group, of_groups = count * group;
   const int best = indices(first_of_groups(x, group), count);
@@ -219,7 +219,7 @@ std::int64_t Sorter::run_of(std::int64_t count, std::int64_t kept) {
   return (count + runs * vector - 1) / (runs * vector) * vector;
 }
 
-// Whether `a` precedes `b` in sorted order. `b` stands behind `a` in the line, so equal elements keep their order.
+// Whether `a` precedes `b` in sorted order. `b` comes after `a` in the line, so equal elements keep their order.
 int Sorter::is_first(int a, int b) const {
   return e_.elementwise(Op::logical_not, {descending_ ? less(e_, a, b) : less(e_, b, a)}, "first");
 }
