@@ -29,10 +29,11 @@ void add_objective(Command command, std::string& objective) {
                  "time].");
 }
 
-void add_device(Command command, std::string& device) {
+void add_device(Command command, std::string& device, bool without_times) {
+  const std::string_view last = without_times ? ", interpreter or ptx:sm_N" : " or interpreter";
   command
       .option("--device", device, "DEVICE",
-              "Use this device: cuda, cuda:N, opencl, opencl:N, interpreter or ptx:sm_N (see `deplo devices`).")
+              fmt::format("Use this device: cuda, cuda:N, opencl, opencl:N{} (see `deplo devices`).", last))
       .show_default();
 }
 

@@ -97,7 +97,7 @@ void add_bench(Command command, int& exit_code) {
   command.option("--config", options.config, "FILE",
                  "Time the kernels of an experiment, such as experiments/suite84.yaml.");
   command.excludes("--config", {"--code", "--file", "--pt2", "--model", "--kernel", "--tile", "--space", "--only"});
-  add_device_flags(command, options, flags->inputs);
+  add_device_flags(command, options, flags->inputs, /*without_times=*/false);
   add_timing_flags(command, options);
   command.excludes("--ab", {"--tuned", "--nearest", "--require-tuned"});
   command.excludes("--space", {"--nearest"});

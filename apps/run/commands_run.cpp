@@ -111,7 +111,7 @@ void add_run(Command command, int& exit_code) {
       "in double. If one is wrong, the exit code is 1.");
   add_program_flags(command, flags->source);
   add_tile_flags(command, *flags);
-  add_device_flags(command, options, flags->inputs);
+  add_device_flags(command, options, flags->inputs, /*without_times=*/true);
   command.flag("--no-measure", options.no_measure, "Measure no times: run each kernel once and check the outputs.")
       .seldom();
   command

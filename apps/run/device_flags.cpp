@@ -8,8 +8,8 @@
 
 namespace deplo::apps {
 
-void add_device_flags(Command command, DeviceOptions& options, std::string& inputs) {
-  add_device(command, options.device);
+void add_device_flags(Command command, DeviceOptions& options, std::string& inputs, bool without_times) {
+  add_device(command, options.device, without_times);
   command
       .option("--target", options.target, "TARGET",
               "Compile for this target: a name under configs/targets, or auto (that of the device).")

@@ -64,6 +64,12 @@ TEST(Help, ShortFirst) {
   EXPECT_LT(std::ranges::count(help, '\n'), 44);
 }
 
+// The PTX machine has no times, so only commands that need none offer it.
+TEST(Help, OfDevices) {
+  EXPECT_THAT(output({"deplo", "help", "run"}), HasSubstr("ptx:sm_N"));
+  EXPECT_THAT(output({"deplo", "help", "bench"}), AllOf(HasSubstr("interpreter"), Not(HasSubstr("ptx:sm_N"))));
+}
+
 TEST(Help, OfLimits) {
   EXPECT_THAT(output({"deplo", "help", "db", "trials"}), HasSubstr("Show at most N rows [20].\n"));
   EXPECT_THAT(output({"deplo", "help", "db", "best"}), HasSubstr("Show at most N rows.\n"));
