@@ -179,5 +179,18 @@ TEST(Guide, ListsAllPlacesOfItsExamples) {
   EXPECT_EQ(count, 7) << "a rule, a searcher, a statement, an operation, a scalar operation, an element type, a device";
 }
 
+std::string without_spaces(std::string text) {
+  std::erase_if(text, [](unsigned char c) { return std::isspace(c) != 0; });
+  return text;
+}
+
+TEST(Guide, QuotesTheRowOfAnOperation) {
+  const std::string guide = read_file(root / "CONTRIBUTING.md");
+  const std::size_t begin = guide.find("{\"sin\","), end = guide.find("```", begin);
+  ASSERT_NE(end, std::string::npos);
+  EXPECT_THAT(without_spaces(read_file(root / "ir/torch/operations/elementwise/unary.cpp")),
+              ::testing::HasSubstr(without_spaces(guide.substr(begin, end - begin))));
+}
+
 }  // namespace
 }  // namespace deplo
