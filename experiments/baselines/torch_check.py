@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""deplo's outputs beside eager PyTorch's on the same inputs: for each row of an experiment of expressions PyTorch draws the
-operands, `PROGRAM run` reads them as .npy files and writes its outputs, and eager computes the same on its device. Above
-1e-4 of the root mean square an output is wrong (docs/measurement.md, "Check"): the exit code is 1.
+"""Compares deplo's outputs with those of eager PyTorch on the same inputs. For each row of an experiment of
+expressions, PyTorch draws the operands, `PROGRAM run` reads them as .npy files and writes its outputs, and eager
+computes the same on its device. An output is wrong if its error is above 1e-4 of the root mean square
+(docs/measurement.md, "Check"). Then the exit code is 1.
 
   torch_check.py --deplo PROGRAM [--device cuda] [--suite FILE] [--only REGEX]"""
 import argparse

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""PyTorch eager and torch.compile on the rows of suite84.yaml, by the protocol of docs/measurement.md as far as it can be
-followed from Python: samples are batches of calls that rotate over copies of the operands (cold caches), eager and compiled
-alternate round by round, medians, warm times beside them. fp32 (TF32 is off), or with --dtype f16 or bf16. On a GPU a
-sample is the replay of a CUDA graph, on a CPU calls from Python, with what PyTorch itself takes for a call.
+"""Times PyTorch eager and torch.compile on the rows of suite84.yaml, by the protocol of docs/measurement.md as far as
+Python allows. A sample is a batch of calls that rotate over copies of the operands (cold caches). Eager and compiled
+alternate round by round. The result is the median, and the warm time is also given. The type is fp32 (TF32 is off), or
+that of --dtype. On a GPU, a sample is the replay of a CUDA graph. On a CPU, it consists of calls from Python and
+includes PyTorch's own time for a call.
 
   torch_suite.py --output torch.jsonl [--device cuda] [--deplo PROGRAM [--store FILE]]   measures, and prints the table
   torch_suite.py --table torch.jsonl [MORE.jsonl …]                                      only prints it
 
-With --deplo each row is measured by `PROGRAM run --bench`, too (the stored schedules with --store, else the heuristic's),
-and with it the libraries that have it. One JSON object a line; docs/measurement.md names the fields."""
+With --deplo, `PROGRAM run --bench` also times each row (by the schedules of --store, else the heuristic's), together
+with the libraries that have it. Each line of the output is a JSON object; docs/measurement.md names the fields."""
 import argparse
 import datetime
 import json

@@ -33,16 +33,16 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* help =
-    R"(attack_inputs: damaged files of eight kinds through all that reads them (docs/measurement.md, "Attacks").
-  --cases N      files in all [3000]; the first of each kind are sound ones
-  --seconds N    stop after so long [no limit]
-  --jobs N       processes [2]
+    R"(attack_inputs: gives damaged files of eight kinds to their readers (docs/measurement.md, "Attacks").
+  --cases N      use N files in total [3000]; the first of each kind are not damaged
+  --seconds N    stop after N seconds [no limit]
+  --jobs N       use N processes [2]
   --seed N       the same seed damages the same files in the same way [1]
-  --keep FOLDER  where files go that something was found with [attack_findings]
-  --kind NAME    only this kind: pt2, loop, yaml, recorded, store, text, tile, ptx
-  --case N       only this one of that kind, with all that is said
-  --file FILE    of that kind: this file as it is, in place of a damaged one
-Exit code 1: something was found. Each finding is a line: its kind, seed and case, and what.
+  --keep FOLDER  keep each file that revealed a fault in this folder [attack_findings]
+  --kind NAME    use only this kind: pt2, loop, yaml, recorded, store, text, tile or ptx
+  --case N       with --kind: run only case N, and print all messages
+  --file FILE    with --kind: use this file, and do not damage it
+Exit code 1: a fault was found. Each fault is a line: its kind, seed, case and description.
 )";
 
 struct Options {
@@ -93,7 +93,7 @@ Options read_options(int argc, char** argv) {
       usage(fmt::format("unknown flag '{}'", flag));
   }
   if (options.kind.empty() && (options.only >= 0 || !options.file.empty()))
-    usage("expected --kind beside --case, --file");
+    usage("expected --kind with --case or --file");
   options.jobs = std::clamp<std::int64_t>(options.jobs, 1, 64);
   options.keep = fs::absolute(options.keep);
   return options;
