@@ -214,7 +214,7 @@ void add_import(Command command, int& exit_code) {
   command.describe(
       "Import recorded spaces, packs, or times of libraries into a store.\nColumns of a table are recognized by their "
       "headings, such as 'time (ms)' or 'Run1 (ms)', or named by flags. Times of libraries are .jsonl files from "
-      "experiments/baselines/torch_suite.py; `deplo run --bench --store` then shows them next to ours.");
+      "experiments/baselines/torch_suite.py; `deplo bench --store` then shows them next to deplo's times.");
   command.examples(
       "deplo db import A100.json.gz --store recorded.db\n"
       "deplo db import A100.json --objective GFLOP/s --store gflops.db\n"

@@ -102,9 +102,10 @@ constexpr std::array<SourceOption, 5> options = {{
      .print = [](const SourceOptions& of) { return print_fixed(of, "key_parts"); }},
     {.name = "form",
      .words = "auto|elements|blocks",
-     .help = "With --tile: compile the program to kernels of Loop IR that compute element by element (elements), or to "
-             "one kernel that runs it block by block (blocks). auto: as tuning chose; if untuned, elements unless they "
-             "repeat work [auto].",
+     .help =
+         "Compile a tile program to kernels of Loop IR that compute element by element (elements), or to one kernel "
+         "that runs it block by block (blocks). auto: as tuning chose; if untuned, elements unless they repeat "
+         "work [auto].",
      .seldom = true,
      .taken_by = [](SourceKind kind) { return kind == SourceKind::tile; },
      .refusal = "which is not a tile program",
