@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs every NAME.pt2 of a folder and compares the outputs with PyTorch's.
 
-    python3 experiments/exported_models.py ../shared/models [--deplo build/release/bin/deplo] [--only 'v_*'] [--quick]
+    python3 experiments/exported_models.py FOLDER [--deplo PROGRAM] [--only 'v_*'] [--device DEVICE]
 
 NAME.json ({"inputs": names in order}) and NAME.npz (in0 ..., outd0 ...: outputs in float64) are in the same folder as
 NAME.pt2. An output agrees if the error of its worst element is at most 1e-5 of its root mean square. Prints a line for
