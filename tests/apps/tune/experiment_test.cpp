@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "apps/run_program.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -72,6 +74,20 @@ TEST(Experiment, ChoosesNumbersOfTheProtocol) {
             "x.yaml:1: expected an integer between 1 and 1000, found '0'");
   EXPECT_THAT(message("protocol: {rounds: many}\n" + one_kernel), HasSubstr("expected an integer"));
   EXPECT_THAT(message("protocol: {tolerance: 1}\n" + one_kernel), HasSubstr("found the key 'tolerance'"));
+}
+
+// smoke.yaml says that it shows every key.
+TEST(Experiment, SmokeShowsEveryKey) {
+  const std::string smoke = read_file(data_folder() / "experiments/smoke.yaml");
+  for (const std::string& unknown :
+       {"unknown: 1\n" + one_kernel, "search: {unknown: 1}\n" + one_kernel, "budget: {unknown: 1}\n" + one_kernel,
+        "protocol: {unknown: 1}\n" + one_kernel, std::string("kernels:\n  - {kernel: matmul, unknown: 1}\n")}) {
+    const std::string refusal = message(unknown), list = "expected one of ";
+    const std::size_t begin = refusal.find(list), end = refusal.find(", found the key", begin);
+    ASSERT_NE(end, std::string::npos) << refusal;
+    std::istringstream keys(refusal.substr(begin + list.size(), end - begin - list.size()));
+    for (std::string key; std::getline(keys >> std::ws, key, ',');) EXPECT_THAT(smoke, HasSubstr(key + ":"));
+  }
 }
 
 TEST(Experiment, EveryShippedOneLoads) {
