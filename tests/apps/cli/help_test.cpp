@@ -64,12 +64,6 @@ TEST(Help, ShortFirst) {
   EXPECT_LT(std::ranges::count(help, '\n'), 44);
 }
 
-// Help texts that several commands share name no flag that one of them lacks.
-TEST(Help, OfSharedFlags) {
-  EXPECT_THAT(output({"deplo", "tune", "--help-all"}),
-              AllOf(HasSubstr("--symbol"), HasSubstr("--form"), Not(HasSubstr(".pt2")), Not(HasSubstr("With --tile"))));
-}
-
 // The PTX machine has no times, so only commands that need none offer it.
 TEST(Help, OfDevices) {
   EXPECT_THAT(output({"deplo", "help", "run"}), HasSubstr("ptx:sm_N"));
