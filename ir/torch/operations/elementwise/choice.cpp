@@ -109,7 +109,7 @@ int decompose_to(Emitter& e, const TensorCall& call) {
 python::Value call_to(const python::Call& c) {
   const Id x = c.tensor("input");
   const python::Value& target = c.value("other");
-  if (c.given("dtype")) return {python::Tensor{c.as_requested(x)}};
+  if (c.given("dtype")) return {python::Tensor{c.converted("input")}};
   if (target.as<DType>() || target.as<python::Builtin>()) return {python::Tensor{c.session.cast(x, c.dtype("other"))}};
   if (is_tensor(target)) return {python::Tensor{c.session.cast(x, c.type(c.tensor("other")).dtype)}};
   if (!target.none() && !target.as<std::string_view>()) c.fail("other", "a dtype, a tensor or a device");
