@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
 
 #include "apps/cli/help.h"
 #include "core/text/number.h"
@@ -20,6 +24,23 @@ CLI::Validator in_range(Number min, Number max) {
     return fmt::format("expected {} between {} and {}, found '{}'", kind, min, max, text);
   };
   return CLI::Validator(check, "");
+}
+
+/// Returns what a value of the type names, such as "a file", if no empty value names one; "" for other types.
+std::string_view named_by(std::string_view type) {
+  constexpr std::pair<std::string_view, std::string_view> kinds[] = {
+      {"FILE", "a file"},   {"FILE [FILE]", "a file"}, {"FOLDER", "a folder"}, {"FOLDER|FILE", "a folder or a file"},
+      {"STORE", "a store"}, {"LEVEL", "a level"},      {"TARGET", "a target"},
+  };
+  const auto* const found = std::ranges::find(kinds, type, [](const auto& kind) { return kind.first; });
+  return found == std::end(kinds) ? "" : found->second;
+}
+
+// An empty value is what `-o "$OUT"` passes if OUT is not set. To a command, it would look like a flag that was not
+// given, so the command would write nothing, or use a default.
+CLI::Validator not_empty(std::string_view kind) {
+  return CLI::Validator(
+      [kind](const std::string& text) { return text.empty() ? fmt::format("expected {}, found ''", kind) : ""; }, "");
 }
 
 }  // namespace
@@ -71,7 +92,9 @@ Option& Option::words(int min, int max) {
 
 template <FlagValue T>
 Option Command::option(const std::string& names, T& value, const char* type, const std::string& help) {
-  return Option(*app_->add_option(names, value, help)->type_name(type));
+  CLI::Option* const option = app_->add_option(names, value, help)->type_name(type);
+  if (const std::string_view kind = named_by(type); !kind.empty()) option->check(not_empty(kind));
+  return Option(*option);
 }
 
 template Option Command::option(const std::string&, std::string&, const char*, const std::string&);

@@ -69,6 +69,20 @@ TEST_F(BadInput, Flags) {
         {"--device", device});
 }
 
+// `-o "$OUT"` passes an empty value if OUT is not set.
+TEST_F(BadInput, EmptyPaths) {
+  const std::string code = "torch.randn(4) + 1";
+  expect_tune(good_, 1, "--store: expected a file, found ''; see deplo-tune --help", {"--store", ""});
+  expect_tune(good_, 1, "--warm-start: expected a store, found ''", {"--warm-start", ""});
+  expect({"deplo", "report", store(), "-o", ""}, 1, "--output: expected a file, found ''; see deplo report --help");
+  expect({"deplo", "report", store(), "--svg", ""}, 1, "--svg: expected a folder, found ''");
+  expect({"deplo", "report", ""}, 1, "files: expected a file, found ''");
+  expect({"deplo", "compile", "-c", code, "-o", ""}, 1, "--output: expected a file, found ''");
+  expect({"deplo", "compile", "-c", code, "--ir", ""}, 1, "--ir: expected a level, found ''");
+  expect({"deplo", "compile", "-c", code, "--target", ""}, 1, "--target: expected a target, found ''");
+  expect({"deplo", "run", "-c", code, "--inputs", ""}, 1, "--inputs: expected a file, found ''");
+}
+
 // The experiment of one source is in no file, so no line is named.
 TEST_F(BadInput, OneSource) {
   const auto tune = [&](const std::vector<std::string>& source, const std::string& text) {
