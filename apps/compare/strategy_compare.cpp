@@ -176,6 +176,8 @@ Spaces without_easy(Spaces spaces, const compare::Contest& contest, Progress& pr
 
 Spaces read_spaces(const CompareFlags& flags, Progress& progress) {
   if (flags.spaces.empty()) throw Error("expected the flag --spaces FILES or FOLDERS, found none; see --help");
+  // Nothing polls for an interrupt while files are read, and a named pipe that nobody writes to is read for ever.
+  const Deadline deadline([&] { progress.line("interrupted while reading --spaces"); });
   search::SpaceFiles files(flags.spaces);
   Spaces spaces = read_spaces(files, flags);
   for (const std::string& line : files.left_out().lines()) progress.line(line);

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -157,6 +159,16 @@ TEST_F(Recorded, AComparisonWithoutResultsKeepsAnEarlierFile) {
   EXPECT_EQ(ran.code, 130);
   EXPECT_THAT(ran.out, HasSubstr("interrupted before the first space was finished"));
   EXPECT_EQ(read_file(file("x.json")), "earlier");
+}
+
+// Nobody writes to the pipe.
+TEST_F(Recorded, ASignalEndsTheReadingOfSpaces) {
+  ASSERT_EQ(mkfifo(file("pipe").c_str(), 0600), 0);
+  const testing::Ran ran =
+      testing::run_program({"deplo", "compare", "--spaces", file("pipe")}, {.signal_after_ms = 300, .signal = SIGTERM});
+  EXPECT_EQ(ran.code, 128 + SIGTERM);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(ran.err, "interrupted while reading --spaces\n");
 }
 
 TEST_F(Recorded, ATableOfSpacesIsTheSameTwice) {
