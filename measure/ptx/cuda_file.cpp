@@ -157,12 +157,18 @@ void check_shape(const CudaLaunch& launch) {
   for (const std::size_t axis : {1, 2})
     if (launch.grid[axis] > max_blocks)
       throw Error(fmt::format("expected at most {} blocks in y and in z, found {}", max_blocks, launch.grid[axis]));
-  constexpr std::int64_t always_allowed = 49152;
+}
+
+/// Throws Error if no block can have the shared memory of the launch.
+void check_shared(const CudaLaunch& launch, std::int64_t static_bytes) {
+  constexpr std::int64_t always_allowed = 49152;  // beside as many static bytes
   if (launch.dynamic_shared_bytes <= always_allowed) return;
-  const std::int64_t max_bytes = architecture_target(launch.architecture).shared_bytes;
-  if (launch.dynamic_shared_bytes > max_bytes)
-    throw Error(fmt::format("expected at most {} bytes of shared memory per block on {}, found {}", max_bytes,
-                            launch.architecture, launch.dynamic_shared_bytes));
+  const std::int64_t max_bytes = architecture_target(launch.architecture).shared_bytes,
+                     bytes = static_bytes + launch.dynamic_shared_bytes;
+  if (bytes > max_bytes)
+    throw Error(fmt::format("expected at most {} bytes of shared memory per block on {}, found {}{}", max_bytes,
+                            launch.architecture, bytes,
+                            static_bytes > 0 ? fmt::format(", of which {} are static", static_bytes) : ""));
 }
 
 Kernel build(const CudaLaunch& launch, std::int64_t threads) {
@@ -176,6 +182,7 @@ Kernel build(const CudaLaunch& launch, std::int64_t threads) {
                           .dynamic_shared = true,
                           .tensor_maps = launch.arguments.maps};
   const Program program = decode(parse(compiled.ptx), compiled.entry);
+  check_shared(launch, static_cast<std::int64_t>(program.shared_bytes));
   source.cluster = program.cluster;
   if (launch.grid[0] % source.cluster != 0)
     throw Error(fmt::format("expected a grid that is a multiple of the cluster of {} blocks, found {}", source.cluster,

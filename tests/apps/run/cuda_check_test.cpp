@@ -18,6 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::ThrowsMessage;
 
 const std::string folder = DEPLO_SOURCE_DIR "/experiments/cuda/";
 
@@ -205,6 +206,37 @@ TEST_F(CudaCheck, TakesTheEntryThatIsMeant) {
   EXPECT_EQ(refusal(), "expected at most 65535 blocks in y and in z, found 65536");
   options.grid = "1", options.threads = "1,1,128";
   EXPECT_EQ(refusal(), "expected at most 64 threads in z, found 128");
+}
+
+// ptxas compiles no larger static arrays, and a driver launches no block with more shared memory in total. Arrays of
+// other kernels do not count.
+TEST_F(CudaCheck, RefusesTooMuchSharedMemory) {
+  const measure::TemporaryFolder temporary;
+  CudaCheckOptions options;
+  options.file = (temporary.path() / "shared.cu").string();
+  std::ofstream(options.file) << "template <int N> __device__ void fill(float* x) {\n"
+                                 "  extern __shared__ float dynamic[];\n"
+                                 "  __shared__ float fixed[N];\n"
+                                 "  fixed[N - 1 - threadIdx.x] = dynamic[threadIdx.x] = 1;\n"
+                                 "  __syncthreads();\n"
+                                 "  x[threadIdx.x] = fixed[N - 32 + threadIdx.x] + dynamic[31 - threadIdx.x];\n"
+                                 "}\n"
+                                 "extern \"C\" __global__ void fits(float* x) { fill<12288>(x); }\n"
+                                 "extern \"C\" __global__ void large(float* x) { fill<12289>(x); }\n";
+  options.arguments = {"x=f32[32]"};
+  options.threads = "32", options.target = "sm_80", options.runs = 1, options.entry = "fits";
+  options.shared_bytes = 49152;
+  EXPECT_EQ(check_cuda(options).arrays[0].first[0], 2);
+  options.shared_bytes = 166912 - 49152;
+  EXPECT_EQ(check_cuda(options).arrays[0].first[0], 2);
+  options.shared_bytes += 4;
+  EXPECT_THAT([&] { check_cuda(options); },
+              ThrowsMessage<Error>(HasSubstr("expected at most 166912 bytes of shared memory per block on sm_80, found "
+                                             "166916, of which 49152 are static")));
+  options.shared_bytes = 128, options.entry = "large";
+  EXPECT_THAT([&] { check_cuda(options); },
+              ThrowsMessage<Error>(HasSubstr("expected at most 49152 bytes of static shared memory in 'large', found "
+                                             "49156; larger arrays must be dynamic (extern __shared__)")));
 }
 
 // An error that does not depend on the order of the threads: the comparison with an expression's values finds it.
