@@ -110,6 +110,13 @@ struct ChainLink {
   std::vector<ir::Buffer> as = {};
 };
 
+/// Thrown if the device's compiler cannot write its files, as on a full disk. No candidate can be built then, so this
+/// is no candidate's failure.
+class CannotBuild : public Error {
+ public:
+  explicit CannotBuild(const std::string& message) : Error(message, Exit::environment) {}
+};
+
 /// One device. build() may be called from any thread; only one launch may run at a time.
 class Device {
  public:
@@ -117,6 +124,7 @@ class Device {
   virtual const DeviceInfo& info() const = 0;
   virtual Dialect dialect() const = 0;
   virtual std::unique_ptr<Arrays> allocate(const std::vector<ir::Buffer>& buffers) = 0;
+  /// Throws CannotBuild.
   virtual Result<std::unique_ptr<Executable>> build(const KernelCode&) = 0;
   /// Returns an executable with a grid of one block that runs built kernels one after the other. The kernels must
   /// outlive it. CUDA replays them in one graph; other devices add their times.

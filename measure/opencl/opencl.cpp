@@ -224,7 +224,12 @@ class OpenclDevice final : public Device {
                     digest(fmt::format("{}\n{}\n{}\n{}\n{}", info_.name, info_.driver, info_.platform, options, text)));
     auto program = build(text, options);
     files.built(program.ok());
-    if (!program.ok()) return program.failure();
+    if (!program.ok()) {
+      // PoCL reports a file that it cannot write as a mistake in the source.
+      if (const std::string why = why_unwritable(); !why.empty())
+        throw CannotBuild(fmt::format("{} cannot build kernels: PoCL cannot write to its folder {}", info_.name, why));
+      return program.failure();
+    }
     return Compiled{std::move(program.value()), std::move(files)};
   }
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <fstream>
 #include <iterator>
@@ -117,6 +119,20 @@ class OwnFolder {
     return bytes;
   }
 
+  /// Writes a file that is larger than PoCL's files for a program, and removes it.
+  std::string why_unwritable() const {
+    const std::string bytes(1 << 20, 'x');
+    const fs::path file = root() / "probe";
+    errno = 0;
+    std::ofstream stream(file, std::ios::binary);
+    const bool written = stream.write(bytes.data(), std::ssize(bytes)) && stream.flush();
+    const int code = errno;
+    stream.close();
+    std::error_code ignored;
+    fs::remove(file, ignored);
+    return written ? "" : fmt::format("{}: {}", root().string(), code ? std::strerror(code) : "writing failed");
+  }
+
   bool exists() const { return !work_.path().empty(); }
 
  private:
@@ -150,6 +166,12 @@ void try_to(F work) {
 
 void use_own_pocl_folder() {
   if (!is_library()) OwnFolder::get();
+}
+
+std::string why_unwritable() {
+  std::string why;
+  try_to([&](OwnFolder& own) { why = own.why_unwritable(); });
+  return why;
 }
 
 PoclFiles::PoclFiles(std::string key) : key_(std::move(key)) {

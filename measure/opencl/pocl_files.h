@@ -14,6 +14,10 @@ namespace deplo::measure::opencl {
 /// own.
 void use_own_pocl_folder();
 
+/// Returns the folder of use_own_pocl_folder() and why this process cannot write a file there, such as "/x: No space
+/// left on device"; "" if it can, or if there is no such folder.
+std::string why_unwritable();
+
 /// PoCL's compiled files for one source. The constructor restores them from the cache; the destructor stores them, with
 /// all that was compiled in between. Other drivers write no such files, so nothing is stored for them. No function
 /// throws. Not thread-safe.

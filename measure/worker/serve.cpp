@@ -73,7 +73,7 @@ class Tuner {
 };
 
 /// Returns the replies of `work`. If it throws, all `count` replies have that failure. After device_lost, the tuner
-/// tests the device.
+/// tests the device. CannotBuild is passed on, because it ends the work.
 template <class F>
 std::vector<Reply> attempt(std::size_t count, F work) {
   Failure failure;
@@ -81,6 +81,8 @@ std::vector<Reply> attempt(std::size_t count, F work) {
     return work();
   } catch (const std::bad_alloc&) {
     failure = {Status::out_of_memory, "the host's memory ran out"};
+  } catch (const CannotBuild&) {
+    throw;
   } catch (const Error& error) {
     failure = {Status::device_lost, error.what()};
   }

@@ -4,6 +4,8 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -141,7 +143,13 @@ std::string describe(const Lost& lost) {
   return text;
 }
 
-Failure failure_of(const Lost& lost) { return {status_of(lost), describe(lost)}; }
+Failure failure_of(const Lost& lost) {
+  const Status status = status_of(lost);
+  // LLVM ends the process if it cannot write a file, and says the system's reason.
+  const auto says = [&](int code) { return lost.end.said.find(std::strerror(code)) != std::string::npos; };
+  if (status == Status::build_crash && (says(ENOSPC) || says(EDQUOT))) throw CannotBuild(describe(lost));
+  return {status, describe(lost)};
+}
 
 std::variant<std::string, Lost> Worker::hello(const Deadlines& deadlines) {
   Deadlines start = deadlines;

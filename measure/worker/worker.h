@@ -41,7 +41,8 @@ bool ended_from_outside(const Lost&);
 /// Returns how often the worker's current candidate is tried, each time in a new worker, before the loss becomes the
 /// candidate's result: 3 if the worker was ended from outside, 2 if it died during a build, else 1.
 int tries(const Lost&);
-/// Returns the loss as a failure of the worker's current candidate.
+/// Returns the loss as a failure of the worker's current candidate. Throws CannotBuild if the compiler ended the worker
+/// because a disk is full.
 Failure failure_of(const Lost&);
 std::string describe(const Lost&);
 

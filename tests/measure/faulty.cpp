@@ -99,6 +99,8 @@ void act(const Fault& fault, const char* where) {
       {"flood-hang", [] { flood(), wait_for_ever(); }},
       {"memory", [] { throw std::bad_alloc(); }},
       {"error", [] { throw Error("the device fell off the bus", Exit::environment); }},
+      {"full", [] { throw CannotBuild("cannot write to /x: No space left on device"); }},
+      {"full-exit", [] { std::fputs("LLVM ERROR: IO failure: No space left on device\n", stderr), _exit(1); }},
   };
   if (fault.where != where || !happens(fault)) return;
   if (const auto found = acts.find(fault.what); found != acts.end()) found->second();

@@ -8,6 +8,8 @@
 #include "core/file.h"
 #include "measure/cuda/cuda.h"
 #include "measure/host_memory.h"
+#include "measure/mount.h"
+#include "measure/opencl/opencl.h"
 #include "measure/store_fixture.h"
 
 namespace deplo::testing {
@@ -158,6 +160,21 @@ TEST_F(BadInput, FullDiskStopsWithTheStoreIntact) {
   ASSERT_TRUE(check.step());
   EXPECT_EQ(check.text(0), "ok");
   EXPECT_GT(database.integer("SELECT count(*) FROM trial"), 0) << "what was measured before is there";
+}
+
+// PoCL says that the source is wrong if it cannot write its files.
+TEST_F(BadInput, AFullDiskOfTheCompilerIsNoCandidatesFault) {
+  if (measure::opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
+  const measure::Mount disk("1m");
+  if (!disk.mounted()) GTEST_SKIP() << "no right to mount a tmpfs";
+  disk.fill();
+  const Ran ran = run_program({"deplo-tune", "--quiet", "--store", store(), "--device", "opencl", "--trials", "3", "-k",
+                               "gelu", "-s", "M=2", "-s", "N=3"},
+                              {.environment = {"POCL_CACHE_DIR=" + disk.path().string()}});
+  EXPECT_NE(ran.code, 0);
+  EXPECT_THAT(ran.err, HasSubstr("No space left on device"));
+  measure::sqlite::Database database(store());
+  EXPECT_EQ(database.integer("SELECT count(*) FROM trial"), 0);
 }
 
 TEST_F(BadInput, Kernels) {

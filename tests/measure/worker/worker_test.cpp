@@ -210,6 +210,18 @@ TEST(Worker, ABuildThatCostsTheWorkerIsTriedOnceAgain) {
   }
 }
 
+// No candidate can be built, so none may be stored as one that fails.
+TEST(Worker, AFullDiskIsNoCandidatesFault) {
+  for (const std::string what : {"full", "full-exit"}) {
+    WorkerRunner runner = make_runner();
+    runner.open(copy_task());
+    EXPECT_THAT([&] { runner.screen(faulty_candidate(what, "build"), none_yet, 1); },
+                ThrowsMessage<Error>(HasSubstr("No space left on device")))
+        << what;
+    EXPECT_TRUE(runner.screen(faulty_candidate("none"), none_yet, 1).timing.ok()) << "after there was room";
+  }
+}
+
 TEST(Worker, ADeviceThatBecameSlowerIsWarnedOfBeforeTheEnd) {
   const TemporaryFolder folder;
   std::vector<std::string> warnings;
