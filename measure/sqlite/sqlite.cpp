@@ -26,8 +26,10 @@ namespace {
 std::string uri(const std::string& path, std::string_view query) {
   std::error_code error;
   const std::string absolute = std::filesystem::absolute(path, error).string();
+  if (error)
+    throw Error(fmt::format("store {}: cannot find the current folder: {}", path, error.message()), Exit::environment);
   std::string text = "file://";
-  for (const char c : error ? path : absolute)
+  for (const char c : absolute)
     text +=
         c == '%' || c == '?' || c == '#' ? fmt::format("%{:02X}", static_cast<unsigned char>(c)) : std::string(1, c);
   return text.append(query);

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "measure/store/file/schema.h"
@@ -105,6 +106,18 @@ TEST(StoreOpen, ANewerVersionIsRefused) {
   EXPECT_EQ(exit_of_open(folder.file("a.db"), message), 1);
   const std::size_t newest = migrations().size();
   EXPECT_THAT(message, HasSubstr(fmt::format("has version 99, this deplo knows versions up to {}", newest)));
+}
+
+TEST(StoreOpen, WithoutACurrentFolder) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  {
+    const TemporaryFolder removed;
+    std::filesystem::current_path(removed.path());
+  }
+  std::string message;
+  EXPECT_EQ(exit_of_open("a.db", message), 2);
+  std::filesystem::current_path(before);
+  EXPECT_THAT(message, HasSubstr("store a.db: cannot find the current folder: No such file or directory"));
 }
 
 // Regression test: for version -1, deplo looked for a migration before the first one. tests/attack found this.
