@@ -316,7 +316,7 @@ class OpenclDevice final : public Device {
         "`apt-get install pocl-opencl-icd` adds one for the CPU",
         Exit::environment);
   throw Error(fmt::format("no OpenCL device: expected one from the installed drivers ({}), found none; PoCL needs a "
-                          "cache folder that it can write to (POCL_CACHE_DIR, or HOME)",
+                          "cache folder that it can write to (POCL_CACHE_DIR, XDG_CACHE_HOME or HOME)",
                           drivers),
               Exit::environment);
 }
