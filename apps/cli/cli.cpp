@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <new>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -171,6 +172,11 @@ int run_program(int argc, char** argv, bool tune_only) {
     return fail(e.what(), e.exit());
   } catch (const std::bad_alloc&) {
     return fail("not enough memory", Exit::environment);
+  } catch (const std::system_error& e) {
+    // The standard library's message about a thread is only the system's reason.
+    const bool is_thread = e.code() == std::errc::resource_unavailable_try_again;
+    return fail(is_thread ? fmt::format("cannot start a thread: {} (see `ulimit -u`)", e.what()) : e.what(),
+                Exit::environment);
   }
 }
 

@@ -46,6 +46,10 @@ namespace {
     if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(126);
   }
   if (how.user != 0 && (setgroups(0, nullptr) != 0 || setgid(how.user) != 0 || setuid(how.user) != 0)) _exit(126);
+  if (how.max_processes >= 0) {
+    const rlimit limit{static_cast<rlim_t>(how.max_processes), static_cast<rlim_t>(how.max_processes)};
+    if (setrlimit(RLIMIT_NPROC, &limit) != 0) _exit(126);
+  }
   for (const std::string& variable : how.environment) putenv(const_cast<char*>(variable.c_str()));
   std::string program = DEPLO_BINARY_DIR "/";
   program += words[0];

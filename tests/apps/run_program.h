@@ -25,6 +25,7 @@ struct How {
   std::function<void()> meanwhile = {};  // called while the program runs, before a signal is sent
   unsigned user = 0;                     // number of the user to run as, which only root may set; 0: our own user
   std::string signal_at = {};            // sends `signal` as soon as the program has printed this
+  int max_processes = -1;                // limit of the processes and threads of `user`; -1: none. Root has no limit
   int terminal = 0;  // columns of a terminal for the standard streams, which `out` then contains; 0: none
 };
 

@@ -162,6 +162,14 @@ TEST_F(BadInput, FullDiskStopsWithTheStoreIntact) {
   EXPECT_GT(database.integer("SELECT count(*) FROM trial"), 0) << "what was measured before is there";
 }
 
+TEST_F(BadInput, NoMoreThreads) {
+  constexpr unsigned nobody = 65534;
+  if (run_program({"deplo", "--version"}, {.user = nobody}).code != 0)
+    GTEST_SKIP() << "only root can become another user, who must be able to run the program";
+  expect({"deplo", "space", "-k", "gelu", "-s", "M=2", "-s", "N=3", "--target", "sm_90"}, 2,
+         "deplo: cannot start a thread: Resource temporarily unavailable", {.user = nobody, .max_processes = 1});
+}
+
 // PoCL says that the source is wrong if it cannot write its files.
 TEST_F(BadInput, AFullDiskOfTheCompilerIsNoCandidatesFault) {
   if (measure::opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
