@@ -31,6 +31,12 @@ int run_file_space(const SpaceFlags& flags) {
   return 0;
 }
 
+std::string print(const SpaceFlags& flags, const std::vector<KernelSetReport>& sets,
+                  const std::vector<SpaceReport>& reports) {
+  return flags.json ? print_json(flags.options, sets, reports)
+                    : print_table(flags.options, sets, reports, terminal_width(STDOUT_FILENO));
+}
+
 int run_space(SpaceFlags flags) {
   if (!flags.source.file_kernel.space.empty()) return run_file_space(flags);
   flags.options.selection = flags.source.selection();
@@ -45,16 +51,25 @@ int run_space(SpaceFlags flags) {
   const std::vector<engine::LoadedKernel> kernels =
       engine::load(flags.options.selection, engine::fusion_target(flags.options.target, ""));
   catch_interrupts();
+  Progress progress(stderr, flags.json);
+  // An interrupt ends the walk between two paths, but one path or one fusion of a large graph may take seconds.
+  Deadline walk([&] { progress.line("interrupted before there were results"); });
   std::string text;
   if (flags.options.sample > 0) {
     text = sample(flags.options, kernels);
+    walk.lift();
   } else {
-    Progress progress(stderr, flags.json);
     const std::vector<SpaceReport> reports = explore(flags.options, kernels, progress);
-    const std::vector<KernelSetReport> sets = explore_graph(flags.options);
-    text = flags.json ? print_json(flags.options, sets, reports)
-                      : print_table(flags.options, sets, reports, terminal_width(STDOUT_FILENO));
+    walk.lift();
+    Deadline fusion([&] {
+      progress.end();
+      print_result(print(flags, {}, reports));
+    });
+    const std::vector<KernelSetReport> sets = explore_graph(flags.options, progress);
+    fusion.lift();
+    text = print(flags, sets, reports);
   }
+  progress.end();
   print_result(text);
   return interrupted() == 0 ? 0 : 128 + interrupted();
 }

@@ -170,9 +170,10 @@ std::string title_of(const engine::LoadedKernel& kernel, const SpaceOptions& opt
 
 }  // namespace
 
-std::vector<KernelSetReport> explore_graph(const SpaceOptions& options) {
+std::vector<KernelSetReport> explore_graph(const SpaceOptions& options, Progress& progress) {
   const engine::Source& source = options.selection.source;
-  if (!source.is_graph()) return {};
+  if (!source.is_graph() || interrupted()) return {};
+  progress.status("graph", "fused in other ways");  // once for each decision
   std::vector<KernelSetReport> reports;
   for (const engine::Variation& variation : engine::vary_decisions(
            engine::read_graph(source), engine::passes_of(source.options, engine::fusion_target(options.target, ""))))

@@ -59,8 +59,9 @@ struct KernelSetReport {
   std::string changes;  // the decisions that are not the heuristic's; "": none
   std::size_t kernels = 0;
 };
-/// Returns the sets of a graph, the heuristic's first. Empty if the source is not a graph, or if it has no decisions.
-std::vector<KernelSetReport> explore_graph(const SpaceOptions&);
+/// Returns the sets of a graph, the heuristic's first. Empty if the source is not a graph, if it has no decisions,
+/// or after an interrupt. Fuses the graph once for each set.
+std::vector<KernelSetReport> explore_graph(const SpaceOptions&, Progress&);
 
 /// Returns a report for each kernel. Ends early after an interrupt (core/interrupt.h), with the results so far. Throws
 /// Error if a space exceeds the limit of an enumeration.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -142,6 +143,15 @@ TEST(Space, InterruptsEndWithWhatThereIs) {
   EXPECT_EQ(ran.err, "");
   EXPECT_THAT(ran.out, HasSubstr("\ninterrupted\n"));
   EXPECT_THAT(ran.out, HasSubstr("candidates: about "));
+}
+
+// A graph of many kernels is fused once for each decision, which takes 20 s here.
+TEST(Space, InterruptsEndTheFusionOfALargeGraph) {
+  const auto start = std::chrono::steady_clock::now();
+  const Ran ran = space({"-c", "torch.sort(torch.randn(65536))[0]", "--target", "sm_90", "--probes", "10"},
+                        {.signal_after_ms = 5000});
+  EXPECT_EQ(ran.code, 130);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
 
 }  // namespace
