@@ -149,13 +149,14 @@ class OwnFolder {
   std::set<std::string> seen_;               // folders of programs that are known already
 };
 
+std::mutex own_folder_mutex;  // because several threads build
+
 /// Does the work and ignores failures: what cannot be stored or found is compiled again.
 template <class F>
 void try_to(F work) {
   try {
     if (is_library() || !OwnFolder::get().exists()) return;
-    static std::mutex mutex;  // because several threads build
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(own_folder_mutex);
     work(OwnFolder::get());
   } catch (const std::exception&) {
     return;
