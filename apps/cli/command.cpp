@@ -30,7 +30,7 @@ CLI::Validator in_range(Number min, Number max) {
 std::string_view named_by(std::string_view type) {
   constexpr std::pair<std::string_view, std::string_view> kinds[] = {
       {"FILE", "a file"},   {"FILE [FILE]", "a file"}, {"FOLDER", "a folder"}, {"FOLDER|FILE", "a folder or a file"},
-      {"STORE", "a store"}, {"LEVEL", "a level"},      {"TARGET", "a target"},
+      {"STORE", "a store"}, {"LEVEL", "a level"},      {"TARGET", "a target"}, {"X,Y,Z", "extents such as 64,2"},
   };
   const auto* const found = std::ranges::find(kinds, type, [](const auto& kind) { return kind.first; });
   return found == std::end(kinds) ? "" : found->second;

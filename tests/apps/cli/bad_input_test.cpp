@@ -83,6 +83,7 @@ TEST_F(BadInput, EmptyPaths) {
   expect({"deplo", "compile", "-c", code, "--ir", ""}, 1, "--ir: expected a level, found ''");
   expect({"deplo", "compile", "-c", code, "--target", ""}, 1, "--target: expected a target, found ''");
   expect({"deplo", "run", "-c", code, "--inputs", ""}, 1, "--inputs: expected a file, found ''");
+  expect({"deplo", "check", "--cuda", "x.cu", "--grid", ""}, 1, "--grid: expected extents such as 64,2, found ''");
 }
 
 // The experiment of one source is in no file, so no line is named.
