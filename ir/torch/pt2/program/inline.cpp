@@ -26,6 +26,16 @@ bool is_known(const Argument& operand) {
          std::holds_alternative<bool>(operand);
 }
 
+// Returns the node with an output for each result. PyTorch 2.5 and 2.6 write all results as one list.
+ProgramNode with_single_outputs(ProgramNode node) {
+  const auto* list = node.outputs.size() == 1 ? std::get_if<Tensors>(node.outputs.data()) : nullptr;
+  if (list == nullptr) return node;
+  std::vector<Argument> outputs;
+  for (const std::string& name : list->names) outputs.emplace_back(Tensor{name});
+  node.outputs = std::move(outputs);
+  return node;
+}
+
 // Returns argument `i`, which must be a T.
 template <typename T>
 const T& argument_of(const ProgramNode& node, std::size_t i, std::string_view expected) {
@@ -64,8 +74,8 @@ class Inliner {
 
  private:
   void add(const ProgramNode& node, Names& names) {
-    if (chooses_graph(node)) return add_choice(node, names);
-    if (calls_graph(node)) return add_graph(node, names);
+    if (chooses_graph(node)) return add_choice(with_single_outputs(node), names);
+    if (calls_graph(node)) return add_graph(with_single_outputs(node), names);
     ProgramNode& added = graph_.nodes.emplace_back(node);
     for (NamedArgument& input : added.inputs) rename(input.value, names);
     for (Argument& output : added.outputs) rename(output, names);
