@@ -27,6 +27,7 @@ Needs PyTorch 2.5 or later (a CPU build is enough). Models:
     written      functions that deplo writes in its expression language
     chosen       results of torch.cond, and functions that core ATen has under other names
     quantized    quantized integers, and fake quantization
+    recurrent    the last states of LSTMs (in PyTorch 2.5 to 2.9 the file states other shapes), and torch.no_grad
     dynamic      sizes that dynamic_shapes leaves open: two of the input, and others computed from them
     corners      both results of max, indices below 0, tensors without elements, powers of integers, fractions in a range
 
@@ -595,6 +596,21 @@ class Quantized(nn.Module):
         return tuple(results)
 
 
+class Recurrent(nn.Module):
+    """The last states of LSTMs, whose shapes files of PyTorch 2.5 to 2.9 state wrongly, and torch.no_grad."""
+    def __init__(self, o):
+        super().__init__()
+        self.two, self.both = nn.LSTM(4, 3, 2, batch_first=True), nn.LSTM(4, 3, bidirectional=True)
+        self.one, self.head = nn.LSTM(4, 3), nn.Linear(3, 2)
+
+    def forward(self, x):
+        y, (hidden, cell) = self.two(x)
+        with torch.no_grad():
+            single = self.one(x)[1][0]
+        return (y, hidden, self.head(hidden[-1]).softmax(-1), cell.transpose(0, 1) * 2, hidden.mean(1), self.both(x)[0],
+                single.squeeze(0), hidden.reshape(6, 3))
+
+
 class Fourier(nn.Module):
     """Fourier transforms of real and complex numbers, of lines and of planes, and of windows of a signal."""
     def __init__(self, o):
@@ -647,7 +663,7 @@ MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head, "multihead": Mult
           "operators": Operators, "corners": Corners, "narrow": Narrow, "packed": Packed,
           "copies": Copies, "views": Views, "state": State, "strided": Strided, "rotary": Rotary, "assorted": Assorted,
           "fourier": Fourier, "placed": Placed, "written": Written, "chosen": Chosen,
-          "quantized": Quantized, "dynamic": Dynamic}
+          "quantized": Quantized, "dynamic": Dynamic, "recurrent": Recurrent}
 
 
 def options():
@@ -675,7 +691,7 @@ def example(o):
     if o.model == "head":
         return torch.randint(0, o.vocabulary, (1, o.seq))
     if o.model in ("operators", "corners", "narrow", "copies", "views", "state", "strided", "rotary", "assorted", "fourier", "placed", "written",
-                   "chosen", "quantized"):
+                   "chosen", "quantized", "recurrent"):
         return torch.randn(3, 2, 4)
     if o.model == "multihead":
         return torch.randn(2, o.seq, o.hidden)

@@ -15,6 +15,7 @@
 #include "ir/torch/pt2/program/call.h"
 #include "ir/torch/pt2/program/inline.h"
 #include "ir/torch/pt2/program/program.h"
+#include "ir/torch/pt2/program/states.h"
 #include "ir/torch/pt2/weights.h"
 #include "ir/torch/pt2/zip.h"
 
@@ -648,6 +649,7 @@ Graph read(const Zip& archive, const Symbols& sizes) {
   }
   Program program = parse_program(archive.read(entry), fmt::format("{}: {}", archive.where(), entry), sizes);
   inline_graphs(program.graph);
+  correct_states(program.graph);
   Weights weights(archive, prefix);
   for (const OutputSpec& output : program.outputs)
     if (output.kind != "user_output" && !is_new_state(output.kind))

@@ -54,6 +54,7 @@ CASES = {
     "chosen_core_aten": ["--model", "chosen", "--decompose"],
     "quantized": ["--model", "quantized"],
     "quantized_core_aten": ["--model", "quantized", "--decompose"],
+    "recurrent": ["--model", "recurrent"],
     "dynamic": ["--model", "dynamic", "--seq", "8"],
     "dynamic_core_aten": ["--model", "dynamic", "--seq", "8", "--decompose"],
     "dynamic_longer": ["--model", "dynamic", "--seq", "12"],  # the same program and weights, with an example of other sizes
