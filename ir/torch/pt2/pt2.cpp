@@ -637,20 +637,57 @@ std::string note_on_float64(const ProgramGraph& graph) {
   return fmt::format("'{}' is float64 in PyTorch; such tensors are computed in float32", *found);
 }
 
-Graph read(const Zip& archive, const Symbols& sizes) {
-  std::string entry = archive.find_suffix("serialized_exported_program.json"), prefix;
-  if (entry.empty()) {
-    entry = archive.find_suffix("models/model.json");
-    if (entry.empty())
-      throw Error(archive.where() + ": expected an archive of torch.export.save, found no 'models/model.json' inside");
-    prefix = entry.substr(0, entry.size() - std::string_view("models/model.json").size());
-  } else {
-    prefix = entry.substr(0, entry.size() - std::string_view("serialized_exported_program.json").size());
+/// Where an archive has its program: the entry, the common prefix of all entries, and the program's name.
+struct Place {
+  std::string entry, prefix, name = "model";
+};
+
+// Says what an archive without a program is.
+std::string_view other_kind(const Zip& archive) {
+  constexpr auto kinds = std::to_array<std::pair<std::string_view, std::string_view>>(
+      {{"/data/aotinductor/", "compiled code of AOTInductor"},
+       {"/constants.pkl", "a TorchScript module"},
+       {"/data.pkl", "a file of torch.save (a state dictionary or a pickled module)"}});
+  const std::vector<std::string> names = archive.names();
+  for (const auto& [part, kind] : kinds)
+    if (std::ranges::any_of(names, [&](const std::string& name) { return name.find(part) != std::string::npos; }))
+      return kind;
+  return "";
+}
+
+// Finds the program that torch.export.save, or package_pt2 under a name of its own, wrote. Throws Error.
+Place place_of_program(const Zip& archive) {
+  constexpr std::string_view old = "serialized_exported_program.json", folder = "models/", suffix = ".json";
+  if (const std::string entry = archive.find_suffix(old); !entry.empty())
+    return {entry, entry.substr(0, entry.size() - old.size())};
+  std::vector<Place> places;
+  for (const std::string& entry : archive.names()) {
+    const std::size_t at = entry.starts_with(folder) ? 0 : entry.find("/models/") + 1;
+    if ((at == 0 && !entry.starts_with(folder)) || !entry.ends_with(suffix)) continue;
+    const std::size_t begin = at + folder.size();
+    places.push_back({entry, entry.substr(0, at), entry.substr(begin, entry.size() - suffix.size() - begin)});
   }
-  Program program = parse_program(archive.read(entry), fmt::format("{}: {}", archive.where(), entry), sizes);
+  if (const auto found = std::ranges::find(places, "model", &Place::name); found != places.end()) return *found;
+  if (places.size() == 1) return places[0];
+  if (!places.empty())
+    throw Error(fmt::format("{}: expected one program, or one with the name 'model', found '{}' and '{}'",
+                            archive.where(), places[0].name, places[1].name));
+  const std::string_view kind = other_kind(archive);
+  if (kind.empty())
+    throw Error(archive.where() + ": expected an archive of torch.export.save, found no 'models/model.json' inside");
+  throw Error(
+      fmt::format("{}: expected an archive of torch.export.save, found {}; export the module: "
+                  "torch.export.save(torch.export.export(module, args), 'FILE.pt2')",
+                  archive.where(), kind));
+}
+
+Graph read(const Zip& archive, const Symbols& sizes) {
+  const Place place = place_of_program(archive);
+  Program program =
+      parse_program(archive.read(place.entry), fmt::format("{}: {}", archive.where(), place.entry), sizes);
   inline_graphs(program.graph);
   correct_states(program.graph);
-  Weights weights(archive, prefix);
+  Weights weights(archive, place.prefix, place.name);
   for (const OutputSpec& output : program.outputs)
     if (output.kind != "user_output" && !is_new_state(output.kind))
       throw Error(

@@ -28,15 +28,16 @@ StoredTensor in_parts(StoredTensor tensor) {
 
 }  // namespace
 
-Weights::Weights(const Zip& archive, const std::string& prefix)
+Weights::Weights(const Zip& archive, const std::string& prefix, const std::string& program)
     : archive_(archive), elements_left_(max_elements_of(archive)) {
+  const std::string constants = prefix + "data/constants/", weights = prefix + "data/weights/";
   // The state dictionary comes after the constants: it takes precedence for a name that both have.
-  for (const char* entry :
-       {"serialized_constants.pt", "data/constants/model.pt", "serialized_state_dict.pt", "data/weights/model.pt"})
-    if (archive.has(prefix + entry)) add_pickles(prefix + entry, "");
-  for (const auto& [folder, config] :
-       {std::pair("data/constants/", "model_constants_config.json"), {"data/weights/", "model_weights_config.json"}})
-    if (archive.has(prefix + folder + config)) add_raw(prefix + folder, prefix + folder + config);
+  for (const std::string& entry : {prefix + "serialized_constants.pt", constants + program + ".pt",
+                                   prefix + "serialized_state_dict.pt", weights + program + ".pt"})
+    if (archive.has(entry)) add_pickles(entry, "");
+  for (const auto& [folder, config] : {std::pair(constants, constants + program + "_constants_config.json"),
+                                       std::pair(weights, weights + program + "_weights_config.json")})
+    if (archive.has(config)) add_raw(folder, config);
 }
 
 void Weights::add_pickles(const std::string& entry, const std::string& name) {

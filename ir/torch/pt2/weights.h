@@ -1,4 +1,4 @@
-// The values of parameters, buffers and constants in a `.pt2` archive, in the layouts of PyTorch 2.5 to 2.11.
+// The values of parameters, buffers and constants in a `.pt2` archive, in the layouts of PyTorch 2.5 to 2.15.
 #pragma once
 #include <map>
 #include <memory>
@@ -14,8 +14,9 @@ namespace deplo::ir::torch::pt2 {
 
 class Weights {
  public:
-  /// `prefix`: the common prefix of the archive's entries, "" or ending in '/'. Throws Error on a damaged archive.
-  Weights(const Zip& archive, const std::string& prefix);
+  /// `prefix`: the common prefix of the archive's entries, "" or ending in '/'. `program`: the program's name, "model"
+  /// unless package_pt2 gave it another. Throws Error on a damaged archive.
+  Weights(const Zip& archive, const std::string& prefix, const std::string& program);
   /// Returns the values of a tensor of that type. `name`: the tensor's name in the module ("norm.weight"). Equal views
   /// of one storage share their values. If the archive has no values at all, they are random. Throws Error if the name
   /// is missing, or is stored with another type.

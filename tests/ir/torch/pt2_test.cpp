@@ -243,6 +243,26 @@ TEST(Pt2, WhatIsNoArchive) {
   EXPECT_THAT(error_of(file.path), HasSubstr("expected a zip archive"));
   pack(file.path, {{"a.txt", "hello"}});
   EXPECT_EQ(error_of(file.path), "expected an archive of torch.export.save, found no 'models/model.json' inside");
+  for (const auto& [entry, kind] : {std::pair("m/data/aotinductor/model/a.so", "compiled code of AOTInductor; "),
+                                    std::pair("m/constants.pkl", "a TorchScript module; "),
+                                    std::pair("m/data.pkl", "a file of torch.save (a state dictionary")}) {
+    pack(file.path, {{entry, ""}});
+    EXPECT_THAT(error_of(file.path), AllOf(HasSubstr(kind), HasSubstr("torch.export.save(torch.export.export(")));
+  }
+}
+
+// package_pt2 writes programs under names of their own. torch.export.load takes the one with the name 'model'.
+TEST(Pt2, AProgramMayHaveAnotherName) {
+  Entries renamed = unpack(fixture("mlp_2.11.0.pt2"));
+  for (auto& [name, bytes] : renamed)
+    for (const std::string from : {"/model.", "/model_"})
+      if (const std::size_t at = name.find(from); at != std::string::npos) name.replace(at + 1, 5, "net");
+  const TemporaryFile file;
+  pack(file.path, renamed);
+  EXPECT_NE(named(ir::torch::read_pt2(file.path), "up_weight").source.values, nullptr);
+  renamed.emplace_back("mlp/models/other.json", "{}");
+  pack(file.path, renamed);
+  EXPECT_EQ(error_of(file.path), "expected one program, or one with the name 'model', found 'net' and 'other'");
 }
 
 TEST(Pt2, SmallFilesDoNotFillTheMemory) {
