@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <map>
 #include <set>
 
@@ -637,6 +638,9 @@ std::string note_on_float64(const ProgramGraph& graph) {
   return fmt::format("'{}' is float64 in PyTorch; such tensors are computed in float32", *found);
 }
 
+constexpr std::string_view how_to_export =
+    "export the module: torch.export.save(torch.export.export(module, args), 'FILE.pt2')";
+
 /// Where an archive has its program: the entry, the common prefix of all entries, and the program's name.
 struct Place {
   std::string entry, prefix, name = "model";
@@ -676,9 +680,7 @@ Place place_of_program(const Zip& archive) {
   if (kind.empty())
     throw Error(archive.where() + ": expected an archive of torch.export.save, found no 'models/model.json' inside");
   throw Error(
-      fmt::format("{}: expected an archive of torch.export.save, found {}; export the module: "
-                  "torch.export.save(torch.export.export(module, args), 'FILE.pt2')",
-                  archive.where(), kind));
+      fmt::format("{}: expected an archive of torch.export.save, found {}; {}", archive.where(), kind, how_to_export));
 }
 
 Graph read(const Zip& archive, const Symbols& sizes) {
@@ -706,10 +708,25 @@ Graph read(const Zip& archive, const Symbols& sizes) {
   return graph;
 }
 
+// Throws Error if the file certainly is no zip archive, as an ONNX model or an old file of torch.save.
+void check_begin(const std::filesystem::path& file) {
+  constexpr std::string_view zip = "PK";
+  std::string begin(zip.size(), '\0');
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(file, failed)) return;
+  if (!std::ifstream(file, std::ios::binary).read(begin.data(), std::ssize(zip)) || begin == zip) return;
+  const std::string_view kind = file.extension() == ".onnx" ? "an ONNX model"
+                                : begin[0] == '\x80'        ? "a pickle"
+                                                            : "another format";
+  throw Error(
+      fmt::format("{}: expected a zip archive of torch.export.save, found {}; {}", file.string(), kind, how_to_export));
+}
+
 }  // namespace
 }  // namespace pt2
 
 Graph read_pt2(const std::filesystem::path& file, const Symbols& sizes) {
+  pt2::check_begin(file);
   const Zip archive(file);
   try {
     return pt2::read(archive, sizes);

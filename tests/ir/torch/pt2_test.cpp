@@ -241,6 +241,11 @@ TEST(Pt2, WhatIsNoArchive) {
   EXPECT_THAT(error_of(file.path), HasSubstr("expected a zip archive"));
   write(file.path, read_file(fixture("mlp_2.8.0.pt2")).substr(0, 9000));
   EXPECT_THAT(error_of(file.path), HasSubstr("expected a zip archive"));
+  for (const auto& [bytes, kind] : {std::pair("\x80\x02.", "a pickle; "), std::pair("GGUF", "another format; ")}) {
+    write(file.path, bytes);
+    EXPECT_THAT(error_of(file.path),
+                StartsWith(std::string("expected a zip archive of torch.export.save, found ") + kind));
+  }
   pack(file.path, {{"a.txt", "hello"}});
   EXPECT_EQ(error_of(file.path), "expected an archive of torch.export.save, found no 'models/model.json' inside");
   for (const auto& [entry, kind] : {std::pair("m/data/aotinductor/model/a.so", "compiled code of AOTInductor; "),
