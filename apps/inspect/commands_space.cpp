@@ -31,8 +31,8 @@ int run_file_space(const SpaceFlags& flags) {
   return 0;
 }
 
-std::string print(const SpaceFlags& flags, const std::vector<KernelSetReport>& sets,
-                  const std::vector<SpaceReport>& reports) {
+std::string result_text(const SpaceFlags& flags, const std::vector<KernelSetReport>& sets,
+                        const std::vector<SpaceReport>& reports) {
   return flags.json ? print_json(flags.options, sets, reports)
                     : print_table(flags.options, sets, reports, terminal_width(STDOUT_FILENO));
 }
@@ -63,11 +63,11 @@ int run_space(SpaceFlags flags) {
     walk.lift();
     Deadline fusion([&] {
       progress.end();
-      print_result(print(flags, {}, reports));
+      print_result(result_text(flags, {}, reports));
     });
     const std::vector<KernelSetReport> sets = explore_graph(flags.options, progress);
     fusion.lift();
-    text = print(flags, sets, reports);
+    text = result_text(flags, sets, reports);
   }
   progress.end();
   print_result(text);
