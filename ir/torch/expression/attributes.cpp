@@ -56,8 +56,7 @@ Value Interpreter::attribute_of(const Value& object, std::string_view name) {
       return (*list->items)[static_cast<std::size_t>(at - list->names->begin())];
   const unsigned methods = methods_of(object);
   if (const Function* f = find_function(methods, name)) return {Builtin{f, std::make_shared<const Value>(object)}};
-  if (const std::string_view method = written_name(methods, name); !method.empty())
-    return bound(written(method), object);
+  if (const std::string method = written_name(methods, name); !method.empty()) return bound(written(method), object);
   if (methods != 0) {
     std::vector<std::string> known = function_names(methods);
     std::ranges::move(written_names(methods), std::back_inserter(known));

@@ -99,7 +99,7 @@ Value Interpreter::binary(const Expr& e, Scope& scope) {
 
 Value Interpreter::name(const Expr& e, Scope& scope) {
   if (const Scope* found = find_scope(scope, globals_, e.text)) return found->variables.find(e.text)->second;
-  if (const std::string_view builtin = written_name(in_python, e.text); !builtin.empty()) return written(builtin);
+  if (const std::string builtin = written_name(in_python, e.text); !builtin.empty()) return written(builtin);
   Value found = find_global(e.text);
   if (!found.as<Missing>()) return found;
   if (const auto array = arrays_.find(e.text); array != arrays_.end())

@@ -152,7 +152,7 @@ void Interpreter::import(const Statement& s, Scope& scope) {
 }
 
 Value Interpreter::member(const Namespace& space, std::string_view name) {
-  const std::string_view definition = written_name(functions_of(space.name), name);
+  const std::string definition = written_name(functions_of(space.name), name);
   return definition.empty() ? find_member(space, name) : written(definition);
 }
 

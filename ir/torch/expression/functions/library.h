@@ -38,7 +38,7 @@ std::string_view written_fourier_text();
 std::string_view written_modules_text();
 std::string_view written_losses_text();
 /// Returns the name of the definition to which `name` refers in these namespaces, or "" if there is none.
-std::string_view written_name(unsigned spaces, std::string_view name);
+std::string written_name(unsigned spaces, std::string_view name);
 bool is_written(unsigned spaces, std::string_view name);
 std::vector<std::string> written_names(unsigned spaces);
 /// Returns the flags of a namespace's functions, such as in_functional for `torch.nn.functional`.

@@ -1,17 +1,19 @@
 // Lists the definitions that are written in the language itself, and the namespaces in which their names are found.
-#include <algorithm>
-#include <array>
 #include <string>
 #include <vector>
 
+#include "core/text/one_of.h"
 #include "ir/torch/expression/functions/library.h"
 
 namespace deplo::ir::torch::python {
 namespace {
 
+/// Names of these namespaces. A name that has different meanings in several namespaces is not the name of its definition:
+/// this is `prefix` and the name or, for all of them, `definition`.
 struct Written {
   unsigned spaces;
   std::vector<std::string_view> names;
+  std::string_view prefix = {}, definition = {};
 };
 
 // clang-format off
@@ -19,16 +21,18 @@ const std::vector<Written>& written() {
   static const std::vector<Written> all = {
       {in_library, {"_pair", "_single", "_triple", "SimpleNamespace", "Variable", "cache", "cast", "field", "lru_cache", "partial",
                     "script", "spectral_norm", "weight_norm", "wraps"}},
-      {in_library, {"accumulate", "autocast", "basicConfig", "catch_warnings", "combinations", "critical", "debug",
-                    "empty_cache", "error", "filterwarnings", "getLogger", "info", "manual_seed", "manual_seed_all",
-                    "simplefilter", "synchronize", "warn", "warning"}},
-      {in_math, {"comb", "dist", "factorial", "fsum", "hypot", "isclose", "isqrt", "lcm", "perm"}},
+      {in_library, {"accumulate", "getLogger"}},
+      {in_library, {"autocast"}, "cuda_"},
+      {in_library, {"combinations"}, "library_"},
+      {in_library, {"basicConfig", "catch_warnings", "critical", "debug", "empty_cache", "error", "filterwarnings", "info",
+                    "manual_seed", "manual_seed_all", "simplefilter", "synchronize", "warn", "warning"}, {}, "ignored"},
+      {in_math, {"comb", "dist", "factorial", "fsum", "hypot", "isclose", "isqrt", "lcm", "perm"}, "math_"},
       {in_python, {"pow"}},
-      {in_operator, {"add", "floordiv", "itemgetter", "mul", "sub", "truediv"}},
+      {in_operator, {"add", "floordiv", "itemgetter", "mul", "sub", "truediv"}, "operator_"},
       {in_init, {"dirac_", "eye_"}},
       {in_checkpoint, {"checkpoint"}},
-      {in_parametrizations, {"spectral_norm", "weight_norm"}},
-      {in_einops, {"einsum"}},
+      {in_parametrizations, {"spectral_norm", "weight_norm"}, "parametrized_"},
+      {in_einops, {"einsum"}, "einops_"},
       {in_einops_layers, {"Rearrange", "Reduce"}},
       {in_numpy, {"arange", "array", "asarray", "eye", "full", "ones", "power", "zeros"}},
       {in_torch, {"compile", "complex", "from_numpy", "imag", "polar", "real", "view_as_complex", "view_as_real"}},
@@ -36,7 +40,7 @@ const std::vector<Written>& written() {
       {in_fft, {"fft", "fft2", "fftfreq", "fftn", "fftshift", "ifft", "ifft2", "ifftn", "ifftshift", "irfft", "irfft2",
                 "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn"}},
       {of_set, {"difference", "intersection", "isdisjoint", "issubset", "issuperset", "symmetric_difference", "union",
-                "update"}},
+                "update"}, "set_"},
       {as_method, {"astype"}},
       {in_torch, {"atleast_1d", "atleast_2d", "atleast_3d", "bartlett_window", "blackman_window", "block_diag",
                   "cartesian_prod",                  "chain_matmul", "column_stack", "combinations", "concatenate", "cumulative_trapezoid", "embedding", "finfo", "group_norm", "hamming_window",
@@ -71,53 +75,12 @@ const std::vector<Written>& written() {
 }
 // clang-format on
 
-/// A name that has different meanings in several namespaces.
-struct Renamed {
-  unsigned spaces;
-  std::string_view name, definition;
-};
-constexpr std::array renamed = {Renamed{in_parametrizations, "spectral_norm", "parametrized_spectral_norm"},
-                                Renamed{in_parametrizations, "weight_norm", "parametrized_weight_norm"},
-                                Renamed{in_einops, "einsum", "einops_einsum"},
-                                Renamed{in_library, "combinations", "library_combinations"},
-                                Renamed{in_library, "autocast", "cuda_autocast"},
-                                Renamed{in_operator, "add", "operator_add"},
-                                Renamed{in_operator, "floordiv", "operator_floordiv"},
-                                Renamed{in_operator, "itemgetter", "operator_itemgetter"},
-                                Renamed{in_operator, "mul", "operator_mul"},
-                                Renamed{in_operator, "sub", "operator_sub"},
-                                Renamed{in_operator, "truediv", "operator_truediv"},
-                                Renamed{in_library, "basicConfig", "ignored"},
-                                Renamed{in_library, "catch_warnings", "ignored"},
-                                Renamed{in_library, "critical", "ignored"},
-                                Renamed{in_library, "debug", "ignored"},
-                                Renamed{in_library, "empty_cache", "ignored"},
-                                Renamed{in_library, "error", "ignored"},
-                                Renamed{in_library, "filterwarnings", "ignored"},
-                                Renamed{in_library, "info", "ignored"},
-                                Renamed{in_library, "manual_seed", "ignored"},
-                                Renamed{in_library, "manual_seed_all", "ignored"},
-                                Renamed{in_library, "simplefilter", "ignored"},
-                                Renamed{in_library, "synchronize", "ignored"},
-                                Renamed{in_library, "warn", "ignored"},
-                                Renamed{in_library, "warning", "ignored"},
-                                Renamed{in_math, "comb", "math_comb"},
-                                Renamed{in_math, "dist", "math_dist"},
-                                Renamed{in_math, "factorial", "math_factorial"},
-                                Renamed{in_math, "fsum", "math_fsum"},
-                                Renamed{in_math, "hypot", "math_hypot"},
-                                Renamed{in_math, "isclose", "math_isclose"},
-                                Renamed{in_math, "isqrt", "math_isqrt"},
-                                Renamed{in_math, "lcm", "math_lcm"},
-                                Renamed{in_math, "perm", "math_perm"},
-                                Renamed{of_set, "difference", "set_difference"},
-                                Renamed{of_set, "intersection", "set_intersection"},
-                                Renamed{of_set, "isdisjoint", "set_isdisjoint"},
-                                Renamed{of_set, "issubset", "set_issubset"},
-                                Renamed{of_set, "issuperset", "set_issuperset"},
-                                Renamed{of_set, "symmetric_difference", "set_symmetric_difference"},
-                                Renamed{of_set, "union", "set_union"},
-                                Renamed{of_set, "update", "set_update"}};
+/// Returns the first group with the name, or null.
+const Written* find_written(unsigned spaces, std::string_view name) {
+  for (const Written& group : written())
+    if ((group.spaces & spaces) != 0 && is_one_of(name, group.names)) return &group;
+  return nullptr;
+}
 
 }  // namespace
 
@@ -128,18 +91,13 @@ std::string_view written_text() {
   return text;
 }
 
-std::string_view written_name(unsigned spaces, std::string_view name) {
-  if (!is_written(spaces, name)) return {};
-  for (const auto& [of, plain, definition] : renamed)
-    if ((spaces & of) != 0 && plain == name) return definition;
-  return name;
+std::string written_name(unsigned spaces, std::string_view name) {
+  const Written* group = find_written(spaces, name);
+  if (!group) return {};
+  return group->definition.empty() ? std::string(group->prefix).append(name) : std::string(group->definition);
 }
 
-bool is_written(unsigned spaces, std::string_view name) {
-  return std::ranges::any_of(written(), [&](const Written& group) {
-    return (group.spaces & spaces) != 0 && std::ranges::find(group.names, name) != group.names.end();
-  });
-}
+bool is_written(unsigned spaces, std::string_view name) { return find_written(spaces, name) != nullptr; }
 
 std::vector<std::string> written_names(unsigned spaces) {
   std::vector<std::string> names;
