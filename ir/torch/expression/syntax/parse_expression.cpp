@@ -55,9 +55,7 @@ Expr Parser::expressions() {
 Expr Parser::starred() {
   const Token at = peek();
   if (!take_if("*")) return expression();
-  std::vector<Expr> child;
-  child.push_back(binary(1));
-  return make(Expr::Kind::star, at, std::move(child));
+  return make(Expr::Kind::star, at, binary(1));
 }
 
 Parser::Level::Level(Parser& p) : parser(p) {
@@ -72,19 +70,13 @@ Expr Parser::expression() {
   const Token at = peek();
   if (left.kind == Expr::Kind::name && take_if(":=")) {
     const Level level(*this);
-    std::vector<Expr> parts;
-    parts.push_back(std::move(left));
-    parts.push_back(expression());
-    return make(Expr::Kind::assigned, at, std::move(parts));
+    return make(Expr::Kind::assigned, at, std::move(left), expression());
   }
   if (!take_if("if")) return left;
   const Level level(*this);
-  std::vector<Expr> parts;
-  parts.push_back(logic(true));
-  parts.push_back(std::move(left));
+  Expr test = logic(true);
   expect("else");
-  parts.push_back(expression());
-  return make(Expr::Kind::conditional, at, std::move(parts));
+  return make(Expr::Kind::conditional, at, std::move(test), std::move(left), expression());
 }
 
 Expr Parser::lambda() {
@@ -107,12 +99,8 @@ Expr Parser::lambda() {
 Expr Parser::logic(bool is_or) {
   const auto side = [&] { return is_or ? logic(false) : inversion(); };
   Expr left = side();
-  for (Token at = peek(); take_if(is_or ? "or" : "and"); at = peek()) {
-    std::vector<Expr> sides;
-    sides.push_back(std::move(left));
-    sides.push_back(side());
-    left = make(Expr::Kind::logic, at, std::move(sides));
-  }
+  for (Token at = peek(); take_if(is_or ? "or" : "and"); at = peek())
+    left = make(Expr::Kind::logic, at, std::move(left), side());
   return left;
 }
 
@@ -120,9 +108,7 @@ Expr Parser::inversion() {
   const Token at = peek();
   if (!take_if("not")) return comparison();
   const Level level(*this);
-  std::vector<Expr> operand;
-  operand.push_back(inversion());
-  return make(Expr::Kind::unary, at, std::move(operand));
+  return make(Expr::Kind::unary, at, inversion());
 }
 
 // Takes a comparison operator. Returns an empty text if there is none.
@@ -183,10 +169,7 @@ Expr Parser::binary(int min_precedence) {
   while (const int p = precedence(peek())) {
     if (p < min_precedence) break;
     const Token at = take();
-    std::vector<Expr> sides;
-    sides.push_back(std::move(left));
-    sides.push_back(binary(p + 1));
-    left = make(Expr::Kind::binary, at, std::move(sides));
+    left = make(Expr::Kind::binary, at, std::move(left), binary(p + 1));
   }
   return left;
 }
@@ -195,22 +178,10 @@ Expr Parser::binary(int min_precedence) {
 Expr Parser::unary() {
   const Token at = peek();
   const Level level(*this);
-  Expr e;
-  if (at.is("-") || at.is("+") || at.is("~")) {
-    take();
-    std::vector<Expr> operand;
-    operand.push_back(unary());
-    e = make(Expr::Kind::unary, at, std::move(operand));
-  } else {
-    e = postfix();
-    if (const Token power = peek(); take_if("**")) {
-      std::vector<Expr> sides;
-      sides.push_back(std::move(e));
-      sides.push_back(unary());
-      e = make(Expr::Kind::binary, power, std::move(sides));
-    }
-  }
-  return e;
+  if (take_if("-") || take_if("+") || take_if("~")) return make(Expr::Kind::unary, at, unary());
+  Expr e = postfix();
+  const Token power = peek();
+  return take_if("**") ? make(Expr::Kind::binary, power, std::move(e), unary()) : std::move(e);
 }
 
 Expr Parser::postfix() {
@@ -224,9 +195,7 @@ Expr Parser::postfix() {
       const Token at = peek();
       if (at.kind != Token::Kind::name) fail_at(at, "a name");
       take();
-      std::vector<Expr> object;
-      object.push_back(std::move(e));
-      e = make(Expr::Kind::attribute, at, std::move(object));
+      e = make(Expr::Kind::attribute, at, std::move(e));
     } else {
       return e;
     }
@@ -236,11 +205,7 @@ Expr Parser::postfix() {
 // Parses an argument: `value`, `name=value`, `*sequence`, `**dict` or the elements of a comprehension.
 Expr Parser::argument(std::string_view& keyword) {
   const Token at = peek();
-  if (take_if("**")) {
-    std::vector<Expr> child;
-    child.push_back(binary(1));
-    return make(Expr::Kind::star_star, at, std::move(child));
-  }
+  if (take_if("**")) return make(Expr::Kind::star_star, at, binary(1));
   std::vector<Expr> value;
   value.push_back(starred());
   if (peek().is("for")) return comprehension(std::move(value), at);
@@ -279,10 +244,8 @@ Expr Parser::subscript(Expr object) {
   const bool tuple = peek().is(",");
   while (take_if(",") && !peek().is("]")) items.push_back(slice());
   if (!take_if("]")) fail_at(peek(), "an operator, `,` or `]`");
-  std::vector<Expr> both;
-  both.push_back(std::move(object));
-  both.push_back(tuple ? make(Expr::Kind::tuple, at, std::move(items)) : std::move(items[0]));
-  return make(Expr::Kind::subscript, at, std::move(both));
+  return make(Expr::Kind::subscript, at, std::move(object),
+              tuple ? make(Expr::Kind::tuple, at, std::move(items)) : std::move(items[0]));
 }
 
 Expr Parser::slice() {

@@ -4,65 +4,30 @@
 #include <array>
 #include <utility>
 
+#include "core/text/one_of.h"
 #include "ir/torch/expression/syntax/parser.h"
 
 namespace deplo::ir::torch::python {
 namespace {
 
-struct Keyword {
-  std::string_view word, note = {};
-};
-constexpr std::string_view export_instead = "not supported; export the module to a .pt2 file (docs/expressions.md)";
-constexpr std::array keywords = {Keyword{"for"},
-                                 Keyword{"while"},
-                                 Keyword{"break"},
-                                 Keyword{"continue"},
-                                 Keyword{"if"},
-                                 Keyword{"elif"},
-                                 Keyword{"else"},
-                                 Keyword{"and"},
-                                 Keyword{"or"},
-                                 Keyword{"not"},
-                                 Keyword{"in"},
-                                 Keyword{"is"},
-                                 Keyword{"lambda"},
-                                 Keyword{"with"},
-                                 Keyword{"assert"},
-                                 Keyword{"raise"},
-                                 Keyword{"del"},
-                                 Keyword{"global"},
-                                 Keyword{"nonlocal"},
-                                 Keyword{"as"},
-                                 Keyword{"class"},
-                                 Keyword{"def"},
-                                 Keyword{"return"},
-                                 Keyword{"pass"},
-                                 Keyword{"import"},
-                                 Keyword{"from"},
-                                 Keyword{"try"},
-                                 Keyword{"except"},
-                                 Keyword{"finally", export_instead},
-                                 Keyword{"async", export_instead},
-                                 Keyword{"await", export_instead},
-                                 Keyword{"yield", export_instead}};
-
-const Keyword* find_keyword(const Token& t) {
-  const auto* const k = std::find_if(keywords.begin(), keywords.end(), [&](const Keyword& w) { return t.is(w.word); });
-  return k == keywords.end() ? nullptr : k;
-}
+constexpr auto keywords = std::to_array<std::string_view>(
+    {"for",   "while", "break",  "continue", "if",     "elif",  "else", "and",    "or",       "not",
+     "in",    "is",    "lambda", "with",     "assert", "raise", "del",  "global", "nonlocal", "as",
+     "class", "def",   "return", "pass",     "import", "from",  "try",  "except"});
+constexpr auto unsupported_keywords = std::to_array<std::string_view>({"finally", "async", "await", "yield"});
 
 constexpr std::array<std::string_view, 13> augmented_signs = {
     "+=", "-=", "*=", "/=", "//=", "%=", "**=", "@=", "&=", "|=", "^=", "<<=", ">>="};
 
 }  // namespace
 
-bool is_keyword(std::string_view word) { return find_keyword({Token::Kind::name, word, {}}) != nullptr; }
+bool is_keyword(std::string_view word) { return is_one_of(word, keywords) || is_one_of(word, unsupported_keywords); }
 
 void Parser::fail_at(const Token& t, std::string_view expected) const {
-  const Keyword* k = find_keyword(t);
-  const bool noted = k && !k->note.empty();
+  const bool unsupported = t.kind == Token::Kind::name && is_one_of(t.text, unsupported_keywords);
   fail(where_, t.place,
-       fmt::format("expected {}, found {}{}{}", expected, describe(t), noted ? ": " : "", noted ? k->note : ""));
+       fmt::format("expected {}, found {}{}", expected, describe(t),
+                   unsupported ? ": not supported; export the module to a .pt2 file (docs/expressions.md)" : ""));
 }
 
 bool Parser::take_if(std::string_view w) {
@@ -84,6 +49,13 @@ void Parser::expect(std::string_view w) {
 std::string_view Parser::word(std::string_view expected) {
   if (peek().kind != Token::Kind::name || is_keyword(peek().text)) fail_at(peek(), expected);
   return take().text;
+}
+
+Statement Parser::start(Statement::Kind kind) const {
+  Statement s;
+  s.kind = kind;
+  s.place = peek().place;
+  return s;
 }
 
 std::vector<Statement> Parser::program() {
@@ -138,8 +110,7 @@ void Parser::simple_line(std::vector<Statement>& out, Block inside) {
 }
 
 Statement Parser::simple(Block inside) {
-  Statement s;
-  s.place = peek().place;
+  Statement s = start(Statement::Kind::pass);
   if (take_if("pass")) return s;
   if (loops_ > 0 && (peek().is("break") || peek().is("continue"))) {
     s.kind = take().text == "break" ? Statement::Kind::leave : Statement::Kind::resume;
@@ -196,14 +167,10 @@ void Parser::annotation(Statement& s) {
 }
 
 Statement Parser::choose(Block inside) {
-  Statement s;
-  s.kind = Statement::Kind::choose;
-  s.place = peek().place;
+  Statement s = start(Statement::Kind::choose);
   bool last = false;
   while (!last && (s.body.empty() || peek().is("elif") || peek().is("else"))) {
-    Statement arm;
-    arm.kind = Statement::Kind::arm;
-    arm.place = peek().place;
+    Statement arm = start(Statement::Kind::arm);
     last = take().is("else");
     if (!last) arm.value = expression();
     expect(":");
@@ -214,29 +181,32 @@ Statement Parser::choose(Block inside) {
 }
 
 Statement Parser::loop(Block inside) {
-  Statement s;
-  s.place = peek().place;
-  s.kind = take().is("for") ? Statement::Kind::loop_for : Statement::Kind::loop_while;
-  if (s.kind == Statement::Kind::loop_for) {
+  const bool over_items = peek().is("for");
+  Statement s = start(over_items ? Statement::Kind::loop_for : Statement::Kind::loop_while);
+  take();
+  if (over_items) {
     s.targets.push_back(target());
     expect("in");
   }
-  s.value = s.kind == Statement::Kind::loop_for ? expressions() : expression();
+  s.value = over_items ? expressions() : expression();
   expect(":");
   ++loops_;
   s.body = block(inside);
   --loops_;
-  if (!take_if("else")) return s;
-  expect(":");
-  s.otherwise = block(inside);
+  s.otherwise = otherwise(inside);
   return s;
 }
 
+// Parses the `else` block of a loop or of `try`, if there is one.
+std::vector<Statement> Parser::otherwise(Block inside) {
+  if (!take_if("else")) return {};
+  expect(":");
+  return block(inside);
+}
+
 Statement Parser::with(Block inside) {
-  Statement s;
-  s.kind = Statement::Kind::with;
+  Statement s = start(Statement::Kind::with);
   const Token at = take();
-  s.place = at.place;
   std::vector<Expr> items;
   do {
     items.push_back(expression());
@@ -249,13 +219,9 @@ Statement Parser::with(Block inside) {
 }
 
 Statement Parser::attempt(Block inside) {
-  Statement s;
-  s.kind = Statement::Kind::attempt;
-  s.place = peek().place;
+  Statement s = start(Statement::Kind::attempt);
   while (s.body.size() < 2 || peek().is("except")) {
-    Statement arm;
-    arm.kind = Statement::Kind::arm;
-    arm.place = peek().place;
+    Statement arm = start(Statement::Kind::arm);
     expect(s.body.empty() ? "try" : "except");
     if (!s.body.empty() && !peek().is(":")) arm.value = expression();
     if (take_if("as")) arm.name = word("a name");
@@ -263,9 +229,7 @@ Statement Parser::attempt(Block inside) {
     arm.body = block(inside);
     s.body.push_back(std::move(arm));
   }
-  if (!take_if("else")) return s;
-  expect(":");
-  s.otherwise = block(inside);
+  s.otherwise = otherwise(inside);
   return s;
 }
 
@@ -351,9 +315,8 @@ std::vector<Parameter> Parser::parameters(std::string_view end, bool annotated) 
 }
 
 Statement Parser::define() {
-  Statement s;
-  s.kind = Statement::Kind::define;
-  s.place = take().place;
+  Statement s = start(Statement::Kind::define);
+  take();
   s.name = word("the name of the function");
   expect("(");
   s.parameters = parameters(")", true);
@@ -366,9 +329,8 @@ Statement Parser::define() {
 }
 
 Statement Parser::declare() {
-  Statement s;
-  s.kind = Statement::Kind::declare;
-  s.place = take().place;
+  Statement s = start(Statement::Kind::declare);
+  take();
   s.name = word("the name of the class");
   if (take_if("("))
     while (!take_if(")")) {
@@ -391,9 +353,7 @@ std::string Parser::dotted_name() {
 void Parser::imports(std::vector<Statement>& out) {
   take();
   do {
-    Statement s;
-    s.kind = Statement::Kind::import;
-    s.place = peek().place;
+    Statement s = start(Statement::Kind::import);
     s.name = peek().text;
     s.module = dotted_name();
     if (take_if("as"))
@@ -411,9 +371,7 @@ void Parser::from_import(std::vector<Statement>& out) {
   const bool brackets = take_if("(");
   do {
     if (brackets && peek().is(")")) break;
-    Statement s;
-    s.kind = Statement::Kind::import;
-    s.place = peek().place;
+    Statement s = start(Statement::Kind::import);
     s.name = word("a name");
     s.module = fmt::format("{}.{}", from, s.name);
     if (take_if("as")) s.name = word("a name");

@@ -88,8 +88,7 @@ Expr Parser::placeholder(const Token& t, std::size_t begin, std::size_t end) {
   const std::size_t stop = end_of_value(all);
   const Place place = {t.place.line, t.place.column + 1 + begin};
   Parser inner(tokenize_expression(all.substr(0, stop), where_, place), where_, level_);
-  std::vector<Expr> value;
-  value.push_back(inner.expressions());
+  Expr value = inner.expressions();
   if (inner.peek().kind != Token::Kind::end) inner.fail_at(inner.peek(), "an operator or `}`");
   return make(Expr::Kind::placeholder, {Token::Kind::string, all.substr(stop), place}, std::move(value));
 }

@@ -28,8 +28,10 @@ class Parser {
       : tokens_(std::move(tokens)), where_(where), level_(level) {}
 
   // parse_statement.cpp
+  Statement start(Statement::Kind) const;  // a statement that begins at the next token
   void line(std::vector<Statement>& out, Block inside);
   std::vector<Statement> block(Block inside);
+  std::vector<Statement> otherwise(Block inside);
   void simple_line(std::vector<Statement>& out, Block inside);
   Statement simple(Block inside);
   Statement assignment(Statement s);
@@ -83,6 +85,13 @@ class Parser {
   Expr placeholder(const Token&, std::size_t begin, std::size_t end);
 
   Expr make(Expr::Kind kind, const Token& at, std::vector<Expr> children = {}) const;
+  template <class... Others>
+  Expr make(Expr::Kind kind, const Token& at, Expr first, Others... others) const {
+    std::vector<Expr> children;  // an initializer list would copy them
+    children.push_back(std::move(first));
+    (children.push_back(std::move(others)), ...);
+    return make(kind, at, std::move(children));
+  }
   bool ends_expressions() const;
 
   const Token& peek() const { return tokens_[at_]; }
