@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "core/text/nearest.h"
+#include "core/text/one_of.h"
 #include "core/text/text.h"
 #include "ir/torch/operations/operation.h"
 
@@ -132,7 +133,12 @@ Value constant(unsigned space, std::string_view name) {
                           meant.empty() ? export_instead : meant));
 }
 
-bool is_library(const Namespace& space) { return (functions_of(space.name) & (in_library | in_einops)) != 0; }
+// Returns the parameters of a function without the tensors that come first.
+std::string_view without_tensors(std::string_view signature) {
+  for (const std::string_view tensor : {"input", "target", "x1", "x2"})
+    if (signature.starts_with(tensor)) signature.remove_prefix(std::min(signature.size(), tensor.size() + 2));
+  return signature;
+}
 
 }  // namespace
 
@@ -142,7 +148,7 @@ unsigned functions_of(std::string_view name) {
   return s->functions;
 }
 
-bool is_mode(std::string_view name) { return std::ranges::find(modes, name) != modes.end(); }
+bool is_mode(std::string_view name) { return is_one_of(name, modes); }
 
 const Function* find_in_place(unsigned spaces, std::string_view name) {
   if (!name.ends_with('_') || name.ends_with("__")) return nullptr;
@@ -152,7 +158,7 @@ const Function* find_in_place(unsigned spaces, std::string_view name) {
 
 Value find_import(std::string_view module, const std::function<Value(const Namespace&, std::string_view)>& member) {
   const std::string_view root = module.substr(0, module.find('.')), last = module.substr(module.rfind('.') + 1);
-  if (std::ranges::find(opaque_modules, root) != opaque_modules.end()) return {Opaque{last}};
+  if (is_one_of(root, opaque_modules)) return {Opaque{last}};
   Value found = find_global(root);
   for (const NamedSpace& space : named_spaces)
     if (space.name == root) found = {Namespace{space.name}};
@@ -175,12 +181,16 @@ std::span<const ModuleType> module_types() {
   static const std::vector<ModuleType> all = [] {
     const std::span<const ModuleType> others = other_modules();
     std::vector<ModuleType> found(others.begin(), others.end());
+    const auto add = [&](const Function& f, std::string_view operation) {
+      if (f.spaces == stateless_module)
+        found.push_back({f.name, f.signature, f.op.empty() ? operation : f.op});
+      else if (!f.module.empty())
+        found.push_back({f.module, without_tensors(f.signature), f.name});
+    };
     for (const Operation& operation : operations())
-      for (const Function& f : operation.functions)
-        if (f.spaces == stateless_module) found.push_back({f.name, f.signature, f.op.empty() ? operation.name : f.op});
+      for (const Function& f : operation.functions) add(f, operation.name);
     for (const Composites& family : composites())
-      for (const Function& f : family.functions)
-        if (f.spaces == stateless_module) found.push_back({f.name, f.signature, f.op});
+      for (const Function& f : family.functions) add(f, "");
     return found;
   }();
   return all;
@@ -210,8 +220,7 @@ Value find_member(const Namespace& space, std::string_view name) {
   if (const Function* f = find_function(functions, name)) return {Builtin{f, nullptr}};
   if (const Function* f = find_in_place(functions & (in_torch | in_functional), name))
     return {Builtin{f, nullptr, true}};
-  if (space.name.starts_with("torch.nn") && std::ranges::find(files_of_modules, name) != files_of_modules.end())
-    return {Namespace{"torch.nn"}};
+  if (space.name.starts_with("torch.nn") && is_one_of(name, files_of_modules)) return {Namespace{"torch.nn"}};
   if (space.name == "numpy" && name == "newaxis") return {};
   if (Value v = constant(functions, name); !v.none()) return v;
   for (const NamedSpace& inner : named_spaces)
@@ -219,11 +228,10 @@ Value find_member(const Namespace& space, std::string_view name) {
   if (space.name == "torch.nn" && name == "Module") return {ModuleBase{}};
   if (space.name == "torch.nn")
     if (const ModuleType* m = find_module(name)) return {m};
-  if (space.name == "torch" && std::ranges::find(other_types, name) != other_types.end())
+  if (space.name == "torch" && is_one_of(name, other_types))
     throw Error(fmt::format("expected a type that kernels have ({}), found `{}`", type_names(), name));
-  if (space.name.starts_with("torch") && std::ranges::find(opaque_members, name) != opaque_members.end())
-    return {Opaque{name}};
-  if (is_library(space) && (functions & in_library)) return {Opaque{name}};
+  if (space.name.starts_with("torch") && is_one_of(name, opaque_members)) return {Opaque{name}};
+  if (functions & in_library) return {Opaque{name}};
   unknown_member(space, name);
 }
 
@@ -235,7 +243,7 @@ Value find_global(std::string_view name) {
   if (name == "torch" || name == "math") return {Namespace{name == "torch" ? "torch" : "math"}};
   if (name == "__name__") return {std::string_view("deplo")};
   if (name == "NotImplemented" || name == "Ellipsis") return {Opaque{name}};
-  if (std::ranges::find(exceptions, name) != exceptions.end()) return {Opaque{name}};
+  if (is_one_of(name, exceptions)) return {Opaque{name}};
   if (const Function* f = find_function(in_python, name)) return {Builtin{f, nullptr}};
   return {Missing{}};
 }

@@ -20,7 +20,7 @@ enum Space : std::uint32_t {
   in_python = 64,                 // a built-in of Python
   as_prefix = 128,                // a prefix operator of a tensor
   as_infix = 256,                 // an infix operator of two values, at least one of them a tensor
-  stateless_module = 512,         // a module of torch.nn without parameters, which calls the operation; it has no `run`
+  stateless_module = 512,         // a module of torch.nn without parameters, which calls `op`; it has no `run`
   of_modules_only = 1024,         // a function that only modules of torch.nn call; PyTorch has no function of this name
   of_list = 2048,                 // a method of a list or a tuple, which is the first argument
   of_dict = 4096,                 // a method of a dict
@@ -46,6 +46,9 @@ struct Function {
   unsigned spaces = 0;
   std::string_view signature;  // written as in Python: "input, dim=None, *, dtype=None"
   Value (*run)(const Call&) = nullptr;
+  // The module of torch.nn without parameters that calls this function. Its arguments are the function's without the
+  // tensors that come first. A module with other arguments has a row of its own.
+  std::string_view module = {};
   std::string_view op = {};  // the Torch IR operation whose row lists this function
 };
 

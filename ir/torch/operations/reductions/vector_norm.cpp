@@ -105,8 +105,8 @@ Id norm_of_last(const Given& g, Id x, double order) { return norm_of(g, x, order
 // clang-format off
 Composites vector_norms() {
   return {
-      {{"cosine_similarity", in_functional | in_torch, "x1, x2, dim=1, eps=1e-08", call_made<cosine_similarity>},
-       {"CosineSimilarity", stateless_module, "dim=1, eps=1e-08", nullptr, "cosine_similarity"},
+      {{"cosine_similarity", in_functional | in_torch, "x1, x2, dim=1, eps=1e-08",
+        call_made<cosine_similarity>, "CosineSimilarity"},
        {"matrix_norm", in_linalg, "input, ord='fro', dim=None, keepdim=False, *, dtype=None, out=None",
         call_made<matrix_norm>},
        {"norm", either, "input, p='fro', dim=None, keepdim=False", call_made<norm>},

@@ -281,8 +281,7 @@ Id diagonal_of(const Given& g, Id x, std::int64_t offset, std::size_t dim1, std:
 Composites rearrangements() {
   return {
       {{"broadcast_tensors", in_torch, "*tensors", call_made<broadcast_tensors>},
-       {"channel_shuffle", in_functional | in_torch, "input, groups", call_made<channel_shuffle>},
-       {"ChannelShuffle", stateless_module, "groups", nullptr, "channel_shuffle"},
+       {"channel_shuffle", in_functional | in_torch, "input, groups", call_made<channel_shuffle>, "ChannelShuffle"},
        {"diag", either, "input, diagonal=0", call_made<diag>},
        {"diag_embed", either, "input, offset=0, dim1=-2, dim2=-1", call_made<diag_embed>},
        {"diagonal", either, "input, offset=0, dim1=0, dim2=1", call_made<diagonal>},
@@ -292,10 +291,9 @@ Composites rearrangements() {
        {"meshgrid", in_torch, "*tensors, indexing=None", call_made<meshgrid>},
        {"moveaxis", either, "input, source, destination", call_made<along_dimension<movedim>>},
        {"movedim", either, "input, source, destination", call_made<along_dimension<movedim>>},
-       {"pixel_shuffle", in_functional | in_torch, "input, upscale_factor", call_made<pixel_shuffle>},
-       {"PixelShuffle", stateless_module, "upscale_factor", nullptr, "pixel_shuffle"},
-       {"pixel_unshuffle", in_functional | in_torch, "input, downscale_factor", call_made<pixel_unshuffle>},
-       {"PixelUnshuffle", stateless_module, "downscale_factor", nullptr, "pixel_unshuffle"},
+       {"pixel_shuffle", in_functional | in_torch, "input, upscale_factor", call_made<pixel_shuffle>, "PixelShuffle"},
+       {"pixel_unshuffle", in_functional | in_torch, "input, downscale_factor",
+        call_made<pixel_unshuffle>, "PixelUnshuffle"},
        {"repeat", as_method, "input, *repeats", call_made<repeat>},
        {"roll", either, "input, shifts, dims=None", call_made<roll>},
        {"tile", either, "input, *dims", call_made<tile>},

@@ -242,7 +242,7 @@ std::array<Id, 4> cubic_weights(const Given& g, Id t) {
 Composites interpolations() {
   return {
       {{"interpolate", in_functional, interpolate_signature, call_interpolate},
-       {"Upsample", stateless_module, module, nullptr, "interpolate"},
+       {"Upsample", stateless_module, module, nullptr, {}, "interpolate"},
        {"upsample", in_functional, "input, size=None, scale_factor=None, mode='nearest', align_corners=None", call_interpolate}},
       {{"aten.upsample_nearest1d", read_upsample<nearest_mode>}, {"aten.upsample_nearest2d", read_upsample<nearest_mode>},
        {"aten.upsample_nearest3d", read_upsample<nearest_mode>}, {"aten._upsample_nearest_exact1d", read_upsample<exact_mode>},

@@ -317,15 +317,10 @@ constexpr std::string_view max_module =
     "kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False";
 constexpr std::string_view average =
     "input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None";
-constexpr std::string_view avg_module =
-    "kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None";
 constexpr std::string_view average_1d =
     "input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True";
-constexpr std::string_view avg_module_1d =
-    "kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True";
 constexpr std::string_view power = "input, norm_type, kernel_size, stride=None, ceil_mode=False";
-constexpr std::string_view power_module = "norm_type, kernel_size, stride=None, ceil_mode=False";
-constexpr std::string_view adaptive_average = "input, output_size", adaptive_module = "output_size";
+constexpr std::string_view adaptive_average = "input, output_size";
 constexpr std::string_view adaptive_maximum = "input, output_size, return_indices=False";
 
 }  // namespace
@@ -334,32 +329,23 @@ constexpr std::string_view adaptive_maximum = "input, output_size, return_indice
 Composites poolings() {
   constexpr unsigned both = in_functional | in_torch;
   return {
-      {{"adaptive_avg_pool1d", both, adaptive_average, call_made<adaptive_avg_pool>},
-       {"adaptive_avg_pool2d", in_functional, adaptive_average, call_made<adaptive_avg_pool>},
-       {"adaptive_avg_pool3d", in_functional, adaptive_average, call_made<adaptive_avg_pool>},
-       {"adaptive_max_pool1d", in_functional, adaptive_maximum, call_made<adaptive_max_pool>},
-       {"adaptive_max_pool2d", in_functional, adaptive_maximum, call_made<adaptive_max_pool>},
-       {"adaptive_max_pool3d", in_functional, adaptive_maximum, call_made<adaptive_max_pool>},
-       {"avg_pool1d", both, average_1d, call_made<avg_pool>}, {"avg_pool2d", in_functional, average, call_made<avg_pool>},
-       {"avg_pool3d", in_functional, average, call_made<avg_pool>}, {"lp_pool1d", in_functional, power, call_made<lp_pool>},
-       {"lp_pool2d", in_functional, power, call_made<lp_pool>}, {"lp_pool3d", in_functional, power, call_made<lp_pool>},
+      {{"adaptive_avg_pool1d", both, adaptive_average, call_made<adaptive_avg_pool>, "AdaptiveAvgPool1d"},
+       {"adaptive_avg_pool2d", in_functional, adaptive_average, call_made<adaptive_avg_pool>, "AdaptiveAvgPool2d"},
+       {"adaptive_avg_pool3d", in_functional, adaptive_average, call_made<adaptive_avg_pool>, "AdaptiveAvgPool3d"},
+       {"adaptive_max_pool1d", in_functional, adaptive_maximum, call_made<adaptive_max_pool>, "AdaptiveMaxPool1d"},
+       {"adaptive_max_pool2d", in_functional, adaptive_maximum, call_made<adaptive_max_pool>, "AdaptiveMaxPool2d"},
+       {"adaptive_max_pool3d", in_functional, adaptive_maximum, call_made<adaptive_max_pool>, "AdaptiveMaxPool3d"},
+       {"avg_pool1d", both, average_1d, call_made<avg_pool>, "AvgPool1d"},
+       {"avg_pool2d", in_functional, average, call_made<avg_pool>, "AvgPool2d"},
+       {"avg_pool3d", in_functional, average, call_made<avg_pool>, "AvgPool3d"},
+       {"lp_pool1d", in_functional, power, call_made<lp_pool>, "LPPool1d"},
+       {"lp_pool2d", in_functional, power, call_made<lp_pool>, "LPPool2d"},
+       {"lp_pool3d", in_functional, power, call_made<lp_pool>, "LPPool3d"},
        {"max_pool1d", both, maximum, call_max_pool}, {"max_pool2d", both, maximum, call_max_pool},
        {"max_pool3d", both, maximum, call_max_pool},
-       {"AdaptiveAvgPool1d", stateless_module, adaptive_module, nullptr, "adaptive_avg_pool1d"},
-       {"AdaptiveAvgPool2d", stateless_module, adaptive_module, nullptr, "adaptive_avg_pool2d"},
-       {"AdaptiveAvgPool3d", stateless_module, adaptive_module, nullptr, "adaptive_avg_pool3d"},
-       {"AdaptiveMaxPool1d", stateless_module, "output_size, return_indices=False", nullptr, "adaptive_max_pool1d"},
-       {"AdaptiveMaxPool2d", stateless_module, "output_size, return_indices=False", nullptr, "adaptive_max_pool2d"},
-       {"AdaptiveMaxPool3d", stateless_module, "output_size, return_indices=False", nullptr, "adaptive_max_pool3d"},
-       {"AvgPool1d", stateless_module, avg_module_1d, nullptr, "avg_pool1d"},
-       {"AvgPool2d", stateless_module, avg_module, nullptr, "avg_pool2d"},
-       {"AvgPool3d", stateless_module, avg_module, nullptr, "avg_pool3d"},
-       {"LPPool1d", stateless_module, power_module, nullptr, "lp_pool1d"},
-       {"LPPool2d", stateless_module, power_module, nullptr, "lp_pool2d"},
-       {"LPPool3d", stateless_module, power_module, nullptr, "lp_pool3d"},
-       {"MaxPool1d", stateless_module, max_module, nullptr, "max_pool1d"},
-       {"MaxPool2d", stateless_module, max_module, nullptr, "max_pool2d"},
-       {"MaxPool3d", stateless_module, max_module, nullptr, "max_pool3d"}},
+       {"MaxPool1d", stateless_module, max_module, nullptr, {}, "max_pool1d"},
+       {"MaxPool2d", stateless_module, max_module, nullptr, {}, "max_pool2d"},
+       {"MaxPool3d", stateless_module, max_module, nullptr, {}, "max_pool3d"}},
       {{"aten.adaptive_avg_pool1d", read_made<adaptive_avg_pool>}, {"aten.adaptive_avg_pool2d", read_made<adaptive_avg_pool>},
        {"aten._adaptive_avg_pool2d", read_made<adaptive_avg_pool>}, {"aten.adaptive_avg_pool3d", read_made<adaptive_avg_pool>},
        {"aten._adaptive_avg_pool3d", read_made<adaptive_avg_pool>}, {"aten.adaptive_max_pool1d", read_made<adaptive_max_pool>},

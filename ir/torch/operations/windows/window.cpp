@@ -284,8 +284,7 @@ std::vector<Operation> window_operations() {
         {"aten.replication_pad2d", read_padding<replicate>}, {"aten.replication_pad3d", read_padding<replicate>}}},
       {"windows", 1, 1, windows_attributes, infer_windows, evaluate_windows, decompose_windows,
        {{"unfold", as_method, "input, dimension, size, step", call_made<unfold_dimension>},
-        {"unfold", in_functional, "input, kernel_size, dilation=1, padding=0, stride=1", call_made<unfold>},
-        {"Unfold", stateless_module, "kernel_size, dilation=1, padding=0, stride=1", nullptr, "unfold"}},
+        {"unfold", in_functional, "input, kernel_size, dilation=1, padding=0, stride=1", call_made<unfold>, "Unfold"}},
        {{"aten.unfold", read_made<unfold_dimension>}, {"aten.im2col", read_made<unfold>}}},
   };
 }
