@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/error.h"
-#include "ir/torch/operations/family.h"
+#include "ir/torch/operations/given.h"
 
 namespace deplo::ir::torch {
 namespace {
@@ -36,16 +36,14 @@ std::vector<Id> read_clamp(pt2::Call& call) {
 
 // Functions that return their input unchanged
 
-python::Value call_identity(const python::Call& c) { return {python::Tensor{c.tensor("input")}}; }
+Id unchanged(const Given& g) {
+  g.ignore({"memory_format"});
+  return g.tensor("input");
+}
 
 // clone() returns a new tensor; contiguous() returns a new tensor or the same one.
 python::Value call_clone(const python::Call& c) { return {python::Tensor{c.session.copy(c.tensor("input"))}}; }
 python::Value call_contiguous(const python::Call& c) { return {c.session.contiguous(c.tensor("input"))}; }
-
-std::vector<Id> read_identity(pt2::Call& call) {
-  call.ignore({"memory_format"});
-  return {call.tensor("self")};
-}
 
 // Dropout in evaluation mode, which returns its input.
 std::vector<Id> read_dropout(pt2::Call& call) {
@@ -193,11 +191,11 @@ Composites other_composites() {
       {"clamp_max", either, "input, max", call_clamp},
       {"contiguous", as_method, "input, memory_format=None", call_contiguous},
       {"clone", either, "input, *, memory_format=None", call_clone},
-      {"detach", either, "input", call_identity},
-      {"cpu", as_method, "input", call_identity},
-      {"cuda", as_method, "input, device=None, non_blocking=False", call_identity},
-      {"dropout", in_functional, "input, p=0.5, training=True, inplace=False", call_identity},
-      {"dropout", in_torch, "input, p, train", call_identity},
+      {"detach", either, "input", call_made<unchanged>},
+      {"cpu", as_method, "input", call_made<unchanged>},
+      {"cuda", as_method, "input, device=None, non_blocking=False", call_made<unchanged>},
+      {"dropout", in_functional, "input, p=0.5, training=True, inplace=False", call_made<unchanged>},
+      {"dropout", in_torch, "input, p, train", call_made<unchanged>},
       {"cross_entropy", in_functional,
        "input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean', "
        "label_smoothing=0.0",
@@ -212,15 +210,15 @@ Composites other_composites() {
       {"aten.clamp", read_clamp},
       {"aten.clamp_max", read_clamp},
       {"aten.clamp_min", read_clamp},
-      {"aten.alias", read_identity},
-      {"aten.clone", read_identity},
-      {"aten.contiguous", read_identity},
-      {"aten.detach", read_identity},
-      {"aten.lift_fresh_copy", read_identity},
-      {"aten.positive", read_identity},
-      {"aten.real", read_identity},  // of a real tensor
-      {"aten.resolve_conj", read_identity},
-      {"aten.resolve_neg", read_identity},
+      {"aten.alias", read_made<unchanged>},
+      {"aten.clone", read_made<unchanged>},
+      {"aten.contiguous", read_made<unchanged>},
+      {"aten.detach", read_made<unchanged>},
+      {"aten.lift_fresh_copy", read_made<unchanged>},
+      {"aten.positive", read_made<unchanged>},
+      {"aten.real", read_made<unchanged>},  // of a real tensor
+      {"aten.resolve_conj", read_made<unchanged>},
+      {"aten.resolve_neg", read_made<unchanged>},
       {"aten.cross_entropy_loss", read_cross_entropy},
       {"aten.nll_loss", read_nll_loss},
       {"aten.nll_loss2d", read_nll_loss},

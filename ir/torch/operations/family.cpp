@@ -124,6 +124,11 @@ int operand(Emitter& e, const TensorCall& call, std::size_t i, DType dtype) {
   return e.broadcast(e.convert(call.args[i], dtype), call.shape());
 }
 
+int filled_operand(Emitter& e, const TensorCall& call, std::size_t i, DType dtype) {
+  const int x = operand(e, call, i, dtype);
+  return e.as_scalar(x) == nullptr ? x : e.fill(x, call.shape(), "argument");
+}
+
 DType arithmetic_type(DType dtype) { return dtype == DType::boolean ? DType::i32 : dtype; }
 
 DType accumulation_type(DType dtype) { return arithmetic_type(value_type(dtype)); }

@@ -136,6 +136,8 @@ Shape batch_strides(const Shape& operand, const Shape& batch);
 /// Returns argument i as an operand of an elementwise operation: converted to the dtype and, unless it is a Scalar,
 /// broadcast to the call's shape.
 int operand(Emitter&, const TensorCall&, std::size_t i, DType);
+/// The same, but a Scalar becomes a tensor of the call's shape.
+int filled_operand(Emitter&, const TensorCall&, std::size_t i, DType);
 /// Whether tensors of the type can be indices. PyTorch takes a uint8 as a mask, and refuses int8 and int16.
 constexpr bool is_index_type(DType d) { return d == DType::i32 || d == DType::i64; }
 /// Returns the type for arithmetic: i32 for booleans, which count as 0 and 1; otherwise the type itself.

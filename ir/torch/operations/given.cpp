@@ -11,9 +11,13 @@ bool Given::has(std::string_view argument) const {
   return file_->has(argument) || (argument == "input" && file_->has("self"));
 }
 
+// Returns the name of an argument in the file.
+std::string_view Given::in_file(std::string_view argument) const {
+  return argument == "input" && !file_->has("input") ? "self" : argument;
+}
+
 Id Given::tensor(std::string_view argument) const {
-  const bool is_self = argument == "input" && expression_ == nullptr && !file_->has("input");
-  const Id id = expression_ != nullptr ? expression_->tensor(argument) : file_->tensor(is_self ? "self" : argument);
+  const Id id = expression_ != nullptr ? expression_->tensor(argument) : file_->tensor(in_file(argument));
   return vectors_ && rank(id) == 0 ? reshape(id, {1}) : id;
 }
 
@@ -37,8 +41,8 @@ std::vector<std::optional<Id>> Given::optional_tensors(std::string_view argument
   return result;
 }
 
-Id Given::operand(std::string_view argument) const {
-  return expression_ != nullptr ? expression_->operand(argument, 1) : file_->operand(argument);
+Id Given::operand(std::string_view argument, int position) const {
+  return expression_ != nullptr ? expression_->operand(argument, position) : file_->operand(in_file(argument));
 }
 
 double Given::number(std::string_view argument, double fallback) const {

@@ -37,8 +37,8 @@ class Given {
   std::vector<Id> tensors(std::string_view argument) const;
   /// Reads a list or tuple of tensors and None; None becomes nullopt.
   std::vector<std::optional<Id>> optional_tensors(std::string_view argument) const;
-  /// Returns a tensor. A number becomes a scalar node.
-  Id operand(std::string_view argument) const;
+  /// Returns a tensor. A number becomes a scalar node, which is named after its position in the call of an expression.
+  Id operand(std::string_view argument, int position = 1) const;
   double number(std::string_view argument, double fallback) const;
   std::int64_t integer(std::string_view argument, std::int64_t fallback) const;
   bool flag(std::string_view argument, bool fallback) const;
@@ -87,6 +87,7 @@ class Given {
   [[noreturn]] void refuse(std::string_view what, Id found) const;
 
  private:
+  std::string_view in_file(std::string_view argument) const;
   const python::Call* expression_ = nullptr;
   pt2::Call* file_ = nullptr;
   Caller caller_;

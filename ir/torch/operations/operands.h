@@ -66,6 +66,17 @@ void for_each_index(const Shape& shape, const std::array<Shape, count>& strides,
   }
 }
 
+/// Returns f(a, b) for the elements a and b of the first two arguments, which are broadcast to the result.
+template <class F>
+Values evaluate_broadcast(const Operands& o, F&& f) {
+  Values result;
+  result.reserve(o.result_count());
+  for_each_index(o.result(),
+                 std::array{broadcast_strides(o.shape(0), o.result()), broadcast_strides(o.shape(1), o.result())},
+                 [&](std::size_t i, std::size_t j) { result.push_back(f(o.value(0)[i], o.value(1)[j])); });
+  return result;
+}
+
 /// A matrix in row-major order. `transposed`: the memory holds its transpose.
 struct Matrix {
   const double* data;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
@@ -17,22 +18,9 @@ namespace deplo::ir::torch {
 namespace {
 
 std::string_view name(Kind kind) {
-  switch (kind) {
-    case Kind::flag:
-      return "a truth value";
-    case Kind::integer:
-      return "an integer";
-    case Kind::number:
-    case Kind::literal:
-      return "a number";
-    case Kind::text:
-      return "text";
-    case Kind::integers:
-      return "a list of integers";
-    case Kind::dtype:
-      return "a dtype";
-  }
-  return "";
+  constexpr std::array<std::string_view, 7> names = {"a truth value", "an integer",         "a number", "a number",
+                                                     "text",          "a list of integers", "a dtype"};
+  return names.at(static_cast<std::size_t>(kind));  // in the order of AttributeKind
 }
 
 // Converts an integer to a double or to a list of one element if the kind requires it, and limits a double to the range
@@ -130,12 +118,6 @@ const Operation* find_operation(std::string_view name) {
   return found != operations().end() && found->name == name ? &*found : nullptr;
 }
 
-std::vector<std::string_view> op_names() {
-  std::vector<std::string_view> names;
-  for (const Operation& row : operations()) names.push_back(row.name);
-  return names;
-}
-
 std::vector<std::string_view> attribute_names(std::string_view op) {
   const Operation* row = find_operation(op);
   CHECK(row);
@@ -143,8 +125,6 @@ std::vector<std::string_view> attribute_names(std::string_view op) {
   for (const AttributeSpec& spec : row->attributes) names.push_back(spec.name);
   return names;
 }
-
-bool is_op(std::string_view name) { return find_operation(name) != nullptr; }
 
 TensorType infer(Node& call, std::span<const Node* const> args) {
   const Operation* op = find_operation(call.op);

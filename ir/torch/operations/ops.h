@@ -8,9 +8,6 @@
 
 namespace deplo::ir::torch {
 
-/// Every operation's name, sorted.
-std::vector<std::string_view> op_names();
-bool is_op(std::string_view name);
 /// Checks and normalises the attributes of `call`, sets missing ones to their defaults, and returns the type of the
 /// result. `args`: the argument nodes. Throws Error `op: expected …, found …`.
 TensorType infer(Node& call, std::span<const Node* const> args);

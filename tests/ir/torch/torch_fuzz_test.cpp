@@ -122,7 +122,8 @@ bool try_call(Rng& rng, std::string_view op) {
 
 TEST(TorchFuzz, RandomCallsGiveATypeOrAnError) {
   Rng rng(7);
-  for (const std::string_view op : op_names()) {
+  for (const Operation& operation : operations()) {
+    const std::string_view op = operation.name;
     int typed_calls = 0;
     for (int i = 0; i < 1000; ++i) typed_calls += try_call(rng, op);
     EXPECT_GT(typed_calls, 0) << op;  // otherwise no call was tested

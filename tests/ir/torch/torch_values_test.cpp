@@ -5,7 +5,7 @@
 
 #include "ir/torch/evaluate.h"
 #include "ir/torch/expression/expression.h"
-#include "ir/torch/operations/ops.h"
+#include "ir/torch/operations/operation.h"
 
 namespace deplo::tests {
 namespace {
@@ -39,7 +39,7 @@ TEST(TorchValues, SpecialNumbersGiveWhatPyTorchComputes) {
 
 TEST(TorchValues, EveryOperationHasACase) {
   std::set<std::string_view> missing;
-  for (const std::string_view op : ir::torch::op_names()) missing.insert(op);
+  for (const ir::torch::Operation& operation : ir::torch::operations()) missing.insert(operation.name);
   for (const TorchCase& c : torch_cases())
     for (const ir::torch::Node& node : ir::torch::parse_expression(c.code).nodes) missing.erase(node.op);
   EXPECT_THAT(missing, ::testing::IsEmpty());

@@ -33,7 +33,8 @@ TEST(Decompose, MeansWhatTheOperationMeansInTheCasesOfPyTorch) {
     EXPECT_EQ(check_meaning(graph, tests::sources(graph, c.inputs)), "") << c.code;
     for (const ir::torch::Node& node : graph.nodes) covered.insert(node.op);
   }
-  for (const std::string_view op : ir::torch::op_names()) EXPECT_TRUE(covered.contains(std::string(op))) << op;
+  for (const ir::torch::Operation& operation : ir::torch::operations())
+    EXPECT_TRUE(covered.contains(std::string(operation.name))) << operation.name;
 }
 
 bool has_required_attributes(const ir::torch::Operation& operation) {

@@ -59,12 +59,7 @@ TensorType infer_pow(const Inference& call) {
 
 template <double (*apply)(double, double)>
 Values evaluate_pairs(const Operands& o) {
-  const Values &a = o.value(0), &b = o.value(1);
-  Values result;
-  result.reserve(o.result_count());
-  for_each_index(o.result(),
-                 std::array{broadcast_strides(o.shape(0), o.result()), broadcast_strides(o.shape(1), o.result())},
-                 [&](std::size_t i, std::size_t j) { result.push_back(apply(a[i], b[j])); });
+  Values result = evaluate_broadcast(o, [](double a, double b) { return apply(a, b); });
   // The sum of two booleans is a boolean. Integer results are truncated towards zero.
   if (o.node.type.dtype == DType::boolean) std::ranges::transform(result, result.begin(), to_truth);
   if (is_integer(o.node.type.dtype))
@@ -173,11 +168,7 @@ int decompose_whole_quotient(Emitter& e, const TensorCall& call) {
   const int steps = t == DType::i64 ? 4 : 2;
   const auto make = [&](Op op, std::vector<int> args) { return e.elementwise(op, std::move(args), "ew"); };
   const auto number = [&](double value) { return e.scalar(value, t, "number"); };
-  const auto argument = [&](std::size_t i) {
-    const int x = operand(e, call, i, t);
-    return e.as_scalar(x) == nullptr ? x : e.fill(x, call.shape(), "argument");
-  };
-  const int a = argument(0), given = argument(1);
+  const int a = filled_operand(e, call, 0, t), given = filled_operand(e, call, 1, t);
   const int b = make(Op::select, {make(Op::equal, {given, number(0)}), number(1), given});
   const int a_below = make(Op::less, {a, number(0)}), b_below = make(Op::less, {b, number(0)});
   const int dividend = make(Op::select, {a_below, a, make(Op::negative, {a})});
@@ -219,15 +210,11 @@ int power_by_squares(Emitter& e, int x, std::int64_t n) {
 // the parity matters: the base is -1, 0 or 1, or the result exceeds 64 bits.
 int integer_power(Emitter& e, const TensorCall& call) {
   constexpr int bits = 6;
-  const auto argument = [&](std::size_t i, DType t) {
-    const int x = operand(e, call, i, t);
-    return e.as_scalar(x) == nullptr ? x : e.fill(x, call.shape(), "argument");
-  };
   const auto compared = [&](Op op, int x, std::int64_t with) {
     return e.elementwise(op, {x, e.scalar(static_cast<double>(with), e.dtype(x), "number")}, "compared");
   };
   const DType of_exponent = is_integer(call.arg(1).type.dtype) ? call.arg(1).type.dtype : DType::i32;
-  const int base = argument(0, call.dtype()), given = argument(1, of_exponent);
+  const int base = filled_operand(e, call, 0, call.dtype()), given = filled_operand(e, call, 1, of_exponent);
   const int one = e.scalar(1, call.dtype(), "one");
   const int negative = compared(Op::less, given, 0), small = compared(Op::less_equal, given, (1 << bits) - 1);
   const int low = e.convert(given, DType::i32);  // keeps the parity, and the whole value of a small exponent
@@ -421,9 +408,9 @@ python::Value call_pow(const python::Call& c) {
   return c.node({base, c.operand("exponent", 1)});
 }
 
-python::Value call_square(const python::Call& c) {
-  const Id x = c.tensor("input");
-  return c.node({x, x});
+Id square(const Given& g) {
+  const Id x = g.tensor("input");
+  return g.call("mul", {x, x});
 }
 
 // (n,) × (m,) → (n, m)
@@ -473,11 +460,6 @@ std::vector<Id> read_rsub(pt2::Call& call) {
 std::vector<Id> read_pow(pt2::Call& call) {
   const Id self = call.operand("self");
   return call.node({self, call.operand("exponent")});
-}
-
-std::vector<Id> read_square(pt2::Call& call) {
-  const Id self = call.tensor("self");
-  return call.node({self, self});
 }
 
 constexpr std::string_view quotient = "input, other, *, rounding_mode=None";
@@ -612,9 +594,9 @@ std::vector<Operation> binary_operations() {
        {{"aten.minimum", read_binary}}},
       {"mul", 2, 2, {}, infer_arithmetic, evaluate_mul, decompose_arithmetic<Op::multiply>,
        {{"mul", either, two_tensors, call_binary}, {"multiply", either, two_tensors, call_binary},
-        {"*", as_infix, infix, call_commuting}, {"square", either, "input", call_square},
+        {"*", as_infix, infix, call_commuting}, {"square", either, "input", call_made<square>},
         {"outer", either, "input, vec2", call_outer}},
-       {{"aten.mul", read_binary}, {"aten.square", read_square}}},
+       {{"aten.mul", read_binary}, {"aten.square", read_made<square>}}},
       {"ne", 2, 2, {}, infer_truth, evaluate_pairs<not_equal>, decompose_comparison<Op::not_equal, Order::kept>,
        {{"ne", either, two_tensors, call_binary}, {"!=", as_infix, infix, call_commuting}},
        {{"aten.ne", read_binary}}},

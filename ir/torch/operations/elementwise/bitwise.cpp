@@ -27,19 +27,9 @@ double shifted(double x, double by, int width, bool left) {
   return all ? (x < 0 ? -1 : 0) : std::floor(std::ldexp(x, -static_cast<int>(by)));
 }
 
-template <class F>
-Values evaluate_pairs(const Operands& o, F&& apply) {
-  Values result;
-  result.reserve(o.result_count());
-  for_each_index(o.result(),
-                 std::array{broadcast_strides(o.shape(0), o.result()), broadcast_strides(o.shape(1), o.result())},
-                 [&](std::size_t i, std::size_t j) { result.push_back(apply(o.value(0)[i], o.value(1)[j])); });
-  return result;
-}
-
 template <class Combine>
 Values evaluate_bits(const Operands& o) {
-  return evaluate_pairs(o, [](double a, double b) {
+  return evaluate_broadcast(o, [](double a, double b) {
     return static_cast<double>(Combine{}(static_cast<std::int64_t>(a), static_cast<std::int64_t>(b)));
   });
 }
@@ -47,7 +37,7 @@ Values evaluate_bits(const Operands& o) {
 template <bool left>
 Values evaluate_shift(const Operands& o) {
   const int width = o.node.wide || o.node.type.dtype == DType::i64 ? 64 : 32;
-  return evaluate_pairs(o, [&](double a, double b) {
+  return evaluate_broadcast(o, [&](double a, double b) {
     const double result = shifted(a, b, width, left);
     return width == 32 ? to_integer(result, DType::i64, DType::i32) : result;
   });
@@ -65,11 +55,7 @@ int decompose_bits(Emitter& e, const TensorCall& call) {
 template <bool left>
 int decompose_shift(Emitter& e, const TensorCall& call) {
   const DType t = call.dtype();
-  const auto argument = [&](std::size_t i) {
-    const int arg = operand(e, call, i, t);
-    return e.as_scalar(arg) == nullptr ? arg : e.fill(arg, call.shape(), "argument");
-  };
-  const int x = argument(0), by = argument(1);
+  const int x = filled_operand(e, call, 0, t), by = filled_operand(e, call, 1, t);
   const auto number = [&](int n) { return e.scalar(n, t, "number"); };
   const int max_shift = t == DType::i64 ? 63 : 31;
   const int below = e.elementwise(Op::less, {by, number(0)}, "below");

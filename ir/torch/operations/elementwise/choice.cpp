@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "ir/torch/operations/family.h"
+#include "ir/torch/operations/given.h"
 #include "ir/torch/operations/ops.h"
 #include "ir/types/float16.h"
 #include "ir/types/integers.h"
@@ -37,14 +37,9 @@ int decompose_where(Emitter& e, const TensorCall& call) {
   return e.elementwise(Op::select, {condition, a, b}, "ew");
 }
 
-python::Value call_where(const python::Call& c) {
-  const Id condition = c.tensor("condition"), yes = c.operand("input", 1);
-  return c.node({condition, yes, c.operand("other", 2)});
-}
-
-std::vector<Id> read_where(pt2::Call& call) {
-  const Id condition = call.tensor("condition"), self = call.operand("self");
-  return call.node({condition, self, call.operand("other")});
+Id where(const Given& g) {
+  const Id condition = g.tensor("condition"), yes = g.operand("input");
+  return g.where(condition, yes, g.operand("other", 2));
 }
 
 // masked_fill
@@ -57,14 +52,7 @@ TensorType infer_masked_fill(const Inference& call) {
 }
 
 Values evaluate_masked_fill(const Operands& o) {
-  Values result;
-  result.reserve(o.result_count());
-  for_each_index(o.result(),
-                 std::array{broadcast_strides(o.shape(0), o.result()), broadcast_strides(o.shape(1), o.result())},
-                 [&](std::size_t i, std::size_t mask) {
-                   result.push_back(o.value(1)[mask] != 0 ? o.value(2)[0] : o.value(0)[i]);
-                 });
-  return result;
+  return evaluate_broadcast(o, [&](double x, double mask) { return mask != 0 ? o.value(2)[0] : x; });
 }
 
 int decompose_masked_fill(Emitter& e, const TensorCall& call) {
@@ -72,14 +60,9 @@ int decompose_masked_fill(Emitter& e, const TensorCall& call) {
   return e.elementwise(Op::select, {mask, operand(e, call, 2, call.dtype()), x}, "ew");
 }
 
-python::Value call_masked_fill(const python::Call& c) {
-  const Id x = c.tensor("input"), mask = c.tensor("mask");
-  return c.node({x, mask, c.operand("value", 2)});
-}
-
-std::vector<Id> read_masked_fill(pt2::Call& call) {
-  const Id self = call.tensor("self"), mask = call.tensor("mask");
-  return call.node({self, mask, call.operand("value")});
+Id masked_fill(const Given& g) {
+  const Id x = g.tensor("input"), mask = g.tensor("mask");
+  return g.call("masked_fill", {x, mask, g.operand("value", 2)});
 }
 
 // to
@@ -138,8 +121,8 @@ std::vector<Id> read_to(pt2::Call& call) {
 std::vector<Operation> choice_operations() {
   return {
       {"masked_fill", 3, 3, {}, infer_masked_fill, evaluate_masked_fill, decompose_masked_fill,
-       {{"masked_fill", either, "input, mask, value", call_masked_fill}},
-       {{"aten.masked_fill", read_masked_fill}}},
+       {{"masked_fill", either, "input, mask, value", call_made<masked_fill>}},
+       {{"aten.masked_fill", read_made<masked_fill>}}},
       {"to", 1, 1, to_attributes, infer_to, evaluate_to, decompose_to,
        {{"to", as_method,
          "input, other=None, dtype=None, non_blocking=False, copy=False, *, device=None, memory_format=None", call_to},
@@ -156,9 +139,9 @@ std::vector<Operation> choice_operations() {
         {"bool", as_method, "input", call_cast<DType::boolean>}},
        {{"aten.to", read_to}, {"aten._to_copy", read_to}, {"aten.type_as", read_to}}},
       {"where", 3, 3, {}, infer_where, evaluate_where, decompose_where,
-       {{"where", in_torch, "condition, input, other", call_where},
-        {"where", as_method, "input, condition, other", call_where}},
-       {{"aten.where", read_where}}},
+       {{"where", in_torch, "condition, input, other", call_made<where>},
+        {"where", as_method, "input, condition, other", call_made<where>}},
+       {{"aten.where", read_made<where>}}},
   };
 }
 // clang-format on

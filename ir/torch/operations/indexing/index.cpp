@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/text/one_of.h"
 #include "ir/torch/operations/family.h"
 #include "ir/torch/operations/ops.h"
 
@@ -356,19 +357,11 @@ int decompose_one_hot(Emitter& e, const TensorCall& call) {
   return e.convert(e.elementwise(Op::equal, {index, place}, "hit"), call.dtype());
 }
 
-/// Operations whose result is not negative if none of the arguments is negative.
-bool combines_elements(std::string_view op) {
-  constexpr std::array<std::string_view, 6> combining = {"cat", "stack", "maximum", "add", "mul", "where"};
-  return std::ranges::find(combining, op) != combining.end();
-}
-
-/// Operations whose result is not negative if the first argument is not negative.
-bool keeps_elements(std::string_view op) {
-  constexpr std::array<std::string_view, 17> keeping = {
-      "slice", "select", "reshape",      "permute", "transpose", "unsqueeze", "squeeze", "expand",      "gather",
-      "to",    "index",  "index_select", "amax",    "amin",      "sum",       "cumsum",  "floor_divide"};
-  return std::ranges::find(keeping, op) != keeping.end();
-}
+/// Operations whose result is not negative if none of the arguments is negative, and if the first one is not.
+constexpr auto combining = std::to_array<std::string_view>({"cat", "stack", "maximum", "add", "mul", "where"});
+constexpr auto keeping = std::to_array<std::string_view>(
+    {"slice", "select", "reshape", "permute", "transpose", "unsqueeze", "squeeze", "expand", "gather", "to", "index",
+     "index_select", "amax", "amin", "sum", "cumsum", "floor_divide"});
 
 }  // namespace
 
@@ -384,8 +377,8 @@ bool may_be_negative(const Caller& c, Id id) {
     const std::int64_t start = node.integer("start"), step = node.integer("step");
     return start < 0 || (step < 0 && node.integer("end") < -1);
   }
-  if (keeps_elements(node.op)) return may_be_negative(c, node.args[0]);
-  if (!combines_elements(node.op)) return true;
+  if (is_one_of(node.op, keeping)) return may_be_negative(c, node.args[0]);
+  if (!is_one_of(node.op, combining)) return true;
   const std::size_t first = node.op == "where" ? 1 : 0;
   for (std::size_t i = first; i < node.args.size(); ++i)
     if (may_be_negative(c, node.args[i])) return true;

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "ir/torch/operations/family.h"
+#include "ir/torch/operations/given.h"
 #include "ir/torch/operations/ops.h"
 
 namespace deplo::ir::torch {
@@ -186,16 +186,10 @@ int decompose_linear(Emitter& e, const TensorCall& call) {
   return e.elementwise(Op::add, {product, bias}, "add");
 }
 
-python::Value call_linear(const python::Call& c) {
-  std::vector<Id> args = {c.tensor("input"), c.tensor("weight")};
-  if (c.given("bias")) args.push_back(c.tensor("bias"));
-  return c.node(std::move(args));
-}
-
-std::vector<Id> read_linear(pt2::Call& call) {
-  std::vector<Id> args = {call.tensor("input"), call.tensor("weight")};
-  if (call.has("bias")) args.push_back(call.tensor("bias"));
-  return call.node(std::move(args));
+Id linear_layer(const Given& g) {
+  std::vector<Id> args = {g.tensor("input"), g.tensor("weight")};
+  if (g.has("bias")) args.push_back(g.tensor("bias"));
+  return g.call("linear", std::move(args));
 }
 
 }  // namespace
@@ -204,8 +198,8 @@ std::vector<Id> read_linear(pt2::Call& call) {
 std::vector<Operation> matmul_operations() {
   return {
       {"linear", 2, 3, {}, infer_linear, evaluate_linear, decompose_linear,
-       {{"linear", in_functional, "input, weight, bias=None", call_linear}},
-       {{"aten.linear", read_linear}}},
+       {{"linear", in_functional, "input, weight, bias=None", call_made<linear_layer>}},
+       {{"aten.linear", read_made<linear_layer>}}},
       {"matmul", 2, 2, {}, infer_matmul, evaluate_matmul, decompose_matmul,
        {{"matmul", either | in_linalg, "input, other", call_matmul},
         {"mm", either, "input, mat2", call_matmul_of<2>},

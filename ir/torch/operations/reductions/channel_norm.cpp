@@ -145,33 +145,26 @@ void assign_statistics(const python::Call& call, const Given& g, std::size_t fir
                     [&](std::string_view name, Id moved) { call.session.assign(call.value(name), moved, first_new); });
 }
 
-python::Value call_batch_norm(const python::Call& call) {
+template <class AnyCall>
+Id moving_batch_norm(AnyCall& call) {
   const Given g(call);
   const Id result = batch_norm(g);
   if (g.flag("training", false)) assign_statistics(call, g, 0);
-  return results_of(result);
+  return result;
 }
 
-python::Value call_instance_norm(const python::Call& call) {
+template <class AnyCall>
+Id moving_instance_norm(AnyCall& call) {
   const Given g(call);
   const Id result = instance_norm(g);
   if (g.flag("use_input_stats", true)) assign_statistics(call, g, 2);
-  return results_of(result);
+  return result;
 }
 
-std::vector<Id> read_batch_norm(pt2::Call& call) {
-  const Given g(call);
-  const Id result = batch_norm(g);
-  if (g.flag("training", false)) assign_statistics(call, g, 0);
-  return {result};
-}
-
-std::vector<Id> read_instance_norm(pt2::Call& call) {
-  const Given g(call);
-  const Id result = instance_norm(g);
-  if (g.flag("use_input_stats", true)) assign_statistics(call, g, 2);
-  return {result};
-}
+python::Value call_batch_norm(const python::Call& call) { return results_of(moving_batch_norm(call)); }
+python::Value call_instance_norm(const python::Call& call) { return results_of(moving_instance_norm(call)); }
+std::vector<Id> read_batch_norm(pt2::Call& call) { return {moving_batch_norm(call)}; }
+std::vector<Id> read_instance_norm(pt2::Call& call) { return {moving_instance_norm(call)}; }
 
 // aten._native_batch_norm_legit(x, weight, bias, training, momentum, eps), also with running statistics.
 std::vector<Id> read_batch_statistics(pt2::Call& call) {

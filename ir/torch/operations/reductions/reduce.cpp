@@ -189,9 +189,14 @@ int decompose_var(Emitter& e, const TensorCall& call) {
 
 // In expressions
 
-python::Value call_reduction(const python::Call& c) {
+Attributes dims_of(const python::Call& c) {
   Attributes attributes = {{"keepdim", c.flag("keepdim")}};
   if (c.given("dim")) attributes.emplace("dims", c.integers("dim"));
+  return attributes;
+}
+
+python::Value call_reduction(const python::Call& c) {
+  Attributes attributes = dims_of(c);
   return c.node({c.converted("input")}, std::move(attributes));
 }
 
@@ -285,9 +290,7 @@ std::vector<Id> read_truth(pt2::Call& call) {
 python::Value call_truth(const python::Call& c) {
   const DType dtype = c.type(c.tensor("input")).dtype == DType::u8 ? DType::u8 : DType::boolean;
   const Id x = c.session.cast(c.session.cast(c.tensor("input"), DType::boolean), DType::i32);
-  Attributes attributes = {{"keepdim", c.flag("keepdim")}};
-  if (c.given("dim")) attributes.emplace("dims", c.integers("dim"));
-  return {python::Tensor{c.session.cast(c.session.call(c.op, {x}, std::move(attributes)), dtype)}};
+  return {python::Tensor{c.session.cast(c.session.call(c.op, {x}, dims_of(c)), dtype)}};
 }
 
 Id variance(pt2::Call& call) {
@@ -304,7 +307,6 @@ std::vector<Id> read_std(pt2::Call& call) { return {call.add("sqrt", {variance(c
 
 constexpr std::string_view sum_parameters = "input, dim=None, keepdim=False, *, dtype=None";
 constexpr std::string_view extremum = "input, dim=None, keepdim=False";
-constexpr std::string_view some_dims = "input, dim=None, keepdim=False";
 constexpr std::string_view corrected = "input, dim=None, unbiased=None, keepdim=False, *, correction=None";
 
 }  // namespace
@@ -329,13 +331,13 @@ Id extreme_index(const Caller& c, const Node& extreme) {
 std::vector<Operation> reduction_operations() {
   return {
       {"amax", 1, 1, reduce_attributes, infer_extremum, evaluate_amax, decompose_reduction<Op::maximum>,
-       {{"any", either, some_dims, call_truth},
+       {{"any", either, extremum, call_truth},
         {"amax", either, extremum, call_reduction}, {"max", either, extremum, call_extremum},
         {"argmax", either, extremum, call_arg_extreme}},
        {{"aten.amax", read_reduction}, {"aten.max", read_extremum}, {"aten.any", read_truth}, {"aten._is_any_true", read_truth},
         {"aten.argmax", read_arg_extreme}}},
       {"amin", 1, 1, reduce_attributes, infer_extremum, evaluate_amin, decompose_reduction<Op::minimum>,
-       {{"all", either, some_dims, call_truth},
+       {{"all", either, extremum, call_truth},
         {"amin", either, extremum, call_reduction}, {"min", either, extremum, call_extremum},
         {"argmin", either, extremum, call_arg_extreme}},
        {{"aten.amin", read_reduction}, {"aten.min", read_extremum}, {"aten.all", read_truth}, {"aten._is_all_true", read_truth},
