@@ -121,10 +121,7 @@ void Interpreter::augment_item(const Statement& s, Scope& scope) {
 std::optional<Value> Interpreter::augmented(const Statement& s, const Value& left, const Value& right) {
   auto* const* modules = left.as<Object*>();
   if (modules && holds_others(**modules) && s.name == "+") {
-    placed(s.place, [&] {
-      for (const Value& item : items_of(session_, right))
-        add_module(session_, **modules, std::to_string((*modules)->items.size()), item);
-    });
+    placed(s.place, [&] { append_modules(session_, **modules, right); });
     return std::nullopt;
   }
   if (std::optional<Value> changed = placed(s.place, [&] { return apply_in_place(session_, s.name, left, right); }))

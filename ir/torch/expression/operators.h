@@ -24,5 +24,7 @@ void delete_subscript(Session&, const Value& object, const Value& index);
 void renumber(Object&);
 /// Adds a module to a module that holds others. It replaces an existing module of this name.
 void add_module(Session&, Object&, std::string_view name, const Value&);
+/// Adds the items of a sequence to a module that holds others. Their names are their positions.
+void append_modules(Session&, Object&, const Value& sequence);
 
 }  // namespace deplo::ir::torch::python

@@ -230,42 +230,21 @@ Format parse_format(std::string_view spec) {
   return f;
 }
 
-// Returns the digits of a number of 0 or more.
+// Return the digits of a number of 0 or more.
 std::string digits_of(const Format& f, double number) {
   const int precision = f.precision.value_or(6);
-  switch (f.type) {
-    case 'e':
-      return fmt::format("{:.{}e}", number, precision);
-    case 'E':
-      return fmt::format("{:.{}E}", number, precision);
-    case 'g':
-      return fmt::format("{:.{}g}", number, precision);
-    case 'G':
-      return fmt::format("{:.{}G}", number, precision);
-    case '%':
-      return fmt::format("{:.{}f}%", number * 100, precision);
-    case 0: {
-      if (!f.precision) return to_text({number});
-      std::string text = fmt::format("{:.{}g}", number, precision);
-      return text.find_first_of(".ein") == std::string::npos ? text + ".0" : text;
-    }
-    default:
-      return fmt::format("{:.{}f}", number, precision);
+  if (f.type == '%') return fmt::format("{:.{}f}%", number * 100, precision);
+  if (f.type != 0) {
+    const char type = std::string_view("eEgG").find(f.type) == std::string_view::npos ? 'f' : f.type;
+    return fmt::format(fmt::runtime(std::string("{:.{}") + type + "}"), number, precision);
   }
+  if (!f.precision) return to_text({number});
+  std::string text = fmt::format("{:.{}g}", number, precision);
+  return text.find_first_of(".ein") == std::string::npos ? text + ".0" : text;
 }
 std::string digits_of(const Format& f, std::uint64_t number) {
-  switch (f.type) {
-    case 'b':
-      return fmt::format("{:b}", number);
-    case 'o':
-      return fmt::format("{:o}", number);
-    case 'x':
-      return fmt::format("{:x}", number);
-    case 'X':
-      return fmt::format("{:X}", number);
-    default:
-      return fmt::format("{}", number);
-  }
+  const char type = std::string_view("boxX").find(f.type) == std::string_view::npos ? 'd' : f.type;
+  return fmt::format(fmt::runtime(std::string("{:") + type + "}"), number);
 }
 
 std::string grouped(std::string digits, char separator) {

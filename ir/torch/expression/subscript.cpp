@@ -261,6 +261,11 @@ void add_module(Session& session, Object& object, std::string_view name, const V
     object.items.emplace_back(name, value);
 }
 
+void append_modules(Session& session, Object& object, const Value& sequence) {
+  for (const Value& item : items_of(session, sequence))
+    add_module(session, object, std::to_string(object.items.size()), item);
+}
+
 Value apply_subscript(Session& session, const Value& object, const Value& index) {
   if (const List* list = object.as<List>(); list && !list->set) return element_of(session, *list, index);
   if (const auto* text = object.as<std::string_view>()) return letters_of(session, *text, index);

@@ -177,7 +177,7 @@ Id log_sum(const Given& g, Id x, bool negated) {
 python::Value results_of(const std::vector<Id>& ids) {
   python::Values values;
   for (const Id id : ids) values.push_back({python::Tensor{id}});
-  return python::make_list(std::move(values), true);
+  return python::make_list(std::move(values));
 }
 
 }  // namespace deplo::ir::torch

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/rng.h"
+#include "ir/torch/operations/operation.h"
 #include "ir/torch/operations/ops.h"
 #include "ir/torch/torch_case.h"
 

@@ -30,9 +30,7 @@ Value append(const Call& c) {
   return c.value("self");
 }
 Value extend(const Call& c) {
-  Object& object = holder(c);
-  for (const Value& item : items_of(c.session, c.value("modules")))
-    add_module(c.session, object, std::to_string(object.items.size()), item);
+  append_modules(c.session, holder(c), c.value("modules"));
   return c.value("self");
 }
 // Inserts a module. The modules after it move up by one.
@@ -155,10 +153,7 @@ Value update(const Call& c) {
   Object& object = holder(c);
   auto* const* dict = c.value("modules").as<Dict*>();
   if (!dict) c.fail("modules", "modules by names");
-  for (const auto& [key, item] : (*dict)->items) {
-    if (!key.as<std::string_view>()) c.fail("modules", "modules by names");
-    add_module(c.session, object, *key.as<std::string_view>(), item);
-  }
+  add_named(c, object, **dict);
   return {};
 }
 Value add_hook(const Call& c) {

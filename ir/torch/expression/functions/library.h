@@ -23,6 +23,8 @@ std::span<const Function> einops_functions();
 std::span<const ModuleType> other_modules();
 
 std::span<const ModuleType> module_types();
+/// Adds the modules of the argument `modules`, a dict, to a module that holds others.
+void add_named(const Call&, Object&, const Dict& modules);
 
 const Function* find_function(unsigned spaces, std::string_view name);  // nullptr if there is none
 /// Returns the function whose result replaces its first argument under this name, such as relu for "relu_". Returns

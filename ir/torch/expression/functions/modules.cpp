@@ -29,16 +29,24 @@ std::int64_t extent(const Call& c, std::string_view parameter) {
   return n;
 }
 
-// Initialises as PyTorch does: uniform in ±1/sqrt(in).
+// PyTorch's usual distribution: uniform in ±1/sqrt(in).
+Fill uniform(std::int64_t in) {
+  const double bound = 1 / std::sqrt(static_cast<double>(in));
+  return {Fill::Draw::uniform, -bound, bound};
+}
+
+// Adds a weight and, if the argument `bias` is set, a bias with an element for each of `out` results. `in`: the number of
+// elements in the sum of one result.
+void add_weight_and_bias(const Call& c, Object& o, const Shape& weight, std::int64_t out, std::int64_t in) {
+  add_parameter(c, o, "weight", weight, uniform(in));
+  const bool bias = c.flag("bias");
+  o.attributes.insert_or_assign("bias", Value{});
+  if (bias) add_parameter(c, o, "bias", {out}, uniform(in));
+}
+
 void build_linear(const Call& c, Object& o) {
   const std::int64_t in = extent(c, "in_features"), out = extent(c, "out_features");
-  const double bound = 1 / std::sqrt(static_cast<double>(in));
-  const Fill fill = {Fill::Draw::uniform, -bound, bound};
-  add_parameter(c, o, "weight", {out, in}, fill);
-  if (c.flag("bias"))
-    add_parameter(c, o, "bias", {out}, fill);
-  else
-    o.attributes.insert_or_assign("bias", Value{});
+  add_weight_and_bias(c, o, {out, in}, out, in);
 }
 
 // PyTorch uses ones and zeros here, which would hide a kernel that omits the weight.
@@ -71,7 +79,6 @@ void spread(const Call& c, Object& o, std::string_view argument) {
     o.attributes.insert_or_assign(std::string(argument), python::make_tuple(Shape(dims_of(c), *number)));
 }
 
-// Initialises as PyTorch does: uniform in ±1/sqrt(number of elements in the sum of one result).
 template <bool transposed>
 void build_conv(const Call& c, Object& o) {
   const std::int64_t in = extent(c, "in_channels"), out = extent(c, "out_channels"), groups = extent(c, "groups");
@@ -88,22 +95,20 @@ void build_conv(const Call& c, Object& o) {
   for (const std::string_view argument : {"kernel_size", "stride", "padding", "dilation"}) spread(c, o, argument);
   for (const std::int64_t n : kernel)
     if (n < 1) c.fail("kernel_size", "at least 1");
-  const double bound = 1 / std::sqrt(static_cast<double>(element_count(shape) / shape[0]));
-  const Fill fill = {Fill::Draw::uniform, -bound, bound};
-  add_parameter(c, o, "weight", shape, fill);
-  const bool bias = c.flag("bias");
-  o.attributes.insert_or_assign("bias", Value{});
-  if (bias) add_parameter(c, o, "bias", {out}, fill);
+  add_weight_and_bias(c, o, shape, out, element_count(shape) / shape[0]);
+}
+
+void add_affine(const Call& c, Object& o, const Shape& channels) {
+  if (!c.flag("affine")) return;
+  add_parameter(c, o, "weight", channels, norm_weight);
+  add_parameter(c, o, "bias", channels, norm_bias);
 }
 
 // The statistics are not 0 and 1, because these would hide a kernel that omits them.
 void build_batch_norm(const Call& c, Object& o) {
   const Shape channels = {extent(c, "num_features")};
   if (!c.flag("track_running_stats")) o.attributes.insert_or_assign("training", Value{true});
-  if (c.flag("affine")) {
-    add_parameter(c, o, "weight", channels, norm_weight);
-    add_parameter(c, o, "bias", channels, norm_bias);
-  }
+  add_affine(c, o, channels);
   if (c.flag("track_running_stats")) {
     add_parameter(c, o, "running_mean", channels, norm_bias);
     add_parameter(c, o, "running_var", channels, norm_weight);
@@ -116,18 +121,14 @@ void build_batch_norm(const Call& c, Object& o) {
 void build_instance_norm(const Call& c, Object& o) {
   const Shape channels = {extent(c, "num_features")};
   if (c.flag("track_running_stats")) c.fail("track_running_stats", "False (no other value is supported)");
-  if (!c.flag("affine")) return;
-  add_parameter(c, o, "weight", channels, norm_weight);
-  add_parameter(c, o, "bias", channels, norm_bias);
+  add_affine(c, o, channels);
 }
 
 void build_group_norm(const Call& c, Object& o) {
   const Shape channels = {extent(c, "num_channels")};
   if (extent(c, "num_channels") % extent(c, "num_groups") != 0)
     c.fail("num_channels", fmt::format("a multiple of the {} groups", c.integer("num_groups")));
-  if (!c.flag("affine")) return;
-  add_parameter(c, o, "weight", channels, norm_weight);
-  add_parameter(c, o, "bias", channels, norm_bias);
+  add_affine(c, o, channels);
 }
 
 void build_prelu(const Call& c, Object& o) {
@@ -136,12 +137,7 @@ void build_prelu(const Call& c, Object& o) {
 
 void build_bilinear(const Call& c, Object& o) {
   const std::int64_t in1 = extent(c, "in1_features"), out = extent(c, "out_features");
-  const double bound = 1 / std::sqrt(static_cast<double>(in1));
-  const Fill fill = {Fill::Draw::uniform, -bound, bound};
-  add_parameter(c, o, "weight", {out, in1, extent(c, "in2_features")}, fill);
-  const bool bias = c.flag("bias");
-  o.attributes.insert_or_assign("bias", Value{});
-  if (bias) add_parameter(c, o, "bias", {out}, fill);
+  add_weight_and_bias(c, o, {out, in1, extent(c, "in2_features")}, out, in1);
 }
 
 // The weights are attributes with PyTorch's names. A list of all weights is an argument of the function.
@@ -149,15 +145,13 @@ template <int gates>
 void build_recurrent(const Call& c, Object& o) {
   const std::int64_t size = extent(c, "hidden_size"), in = extent(c, "input_size");
   const std::int64_t directions = c.flag("bidirectional") ? 2 : 1, layers = extent(c, "num_layers");
-  const double bound = 1 / std::sqrt(static_cast<double>(size));
-  const Fill fill = {Fill::Draw::uniform, -bound, bound};
   if (layers * directions > 100) c.fail("num_layers", "at most 100 layers and directions");
   Values weights;
   for (std::int64_t layer = 0; layer < layers; ++layer)
     for (std::int64_t d = 0; d < directions; ++d) {
       const auto add = [&](std::string_view kind, const Shape& shape) {
         const std::string name = fmt::format("{}_l{}{}", kind, layer, d == 1 ? "_reverse" : "");
-        add_parameter(c, o, name, shape, fill);
+        add_parameter(c, o, name, shape, uniform(size));
         weights.push_back(o.attributes.find(name)->second);
       };
       add("weight_ih", {gates * size, layer == 0 ? in : size * directions});
@@ -166,7 +160,7 @@ void build_recurrent(const Call& c, Object& o) {
       add("bias_ih", {gates * size});
       add("bias_hh", {gates * size});
     }
-  o.attributes.insert_or_assign("weights", make_list(std::move(weights), true));
+  o.attributes.insert_or_assign("weights", make_list(std::move(weights)));
 }
 
 // Builds a container. The parameters of its items are named by the items' positions or keys.
@@ -177,13 +171,7 @@ void build_list(const Call& c, Object& o) {
   const List* only = given.as<List>();
   auto* const* dict = given.as<Dict*>();
   if (!dict && only && only->items->size() == 1) dict = (*only->items)[0].as<Dict*>();  // Sequential(OrderedDict(…))
-  if (dict) {
-    for (const auto& [key, item] : (*dict)->items) {
-      if (!key.as<std::string_view>()) c.fail("modules", "modules by names");
-      add_module(c.session, o, *key.as<std::string_view>(), item);
-    }
-    return;
-  }
+  if (dict) return add_named(c, o, **dict);
   if (!only && !given.as<Object*>()) c.fail("modules", "modules");
   if (c.name.ends_with("Dict")) {  // pairs of a name and a module
     for (const Value& pair : items_of(c.session, given)) {
@@ -193,7 +181,7 @@ void build_list(const Call& c, Object& o) {
     }
     return;
   }
-  for (const Value& item : items_of(c.session, given)) add_module(c.session, o, std::to_string(o.items.size()), item);
+  append_modules(c.session, o, given);
 }
 
 // clang-format off
@@ -239,6 +227,13 @@ constexpr std::array modules = {
 // clang-format on
 
 }  // namespace
+
+void add_named(const Call& c, Object& object, const Dict& modules) {
+  for (const auto& [key, item] : modules.items) {
+    if (!key.as<std::string_view>()) c.fail("modules", "modules by names");
+    add_module(c.session, object, *key.as<std::string_view>(), item);
+  }
+}
 
 std::span<const ModuleType> other_modules() { return modules; }
 

@@ -50,12 +50,17 @@ Value logarithm(const Call& c) {
   return checked(c, std::log(c.number("x")) / divisor);
 }
 
-Value power(const Call& c) { return checked(c, std::pow(c.number("x"), c.number("y"))); }
-
 Value known(const Call& c) {
   const torch::Values values = known_values(c.session, c.value("x"));
   if (values.size() != 1) c.fail("x", "a tensor of one element");
   return {values[0]};
+}
+
+template <double (*function)(double)>
+Value rounded(const Call& c) {
+  const double d = function(c.number("x"));
+  if (!(std::abs(d) < 0x1p63)) c.fail("x", "a number that fits in 64 bits");
+  return {static_cast<std::int64_t>(d)};
 }
 
 Value to_int(const Call& c) {
@@ -67,16 +72,7 @@ Value to_int(const Call& c) {
     return {i};
   }
   if (const auto i = to_integer(c.value("x"))) return {*i};
-  const double d = std::trunc(c.number("x"));
-  if (!(std::abs(d) < 0x1p63)) c.fail("x", "a number that fits in 64 bits");
-  return {static_cast<std::int64_t>(d)};
-}
-
-template <double (*function)(double)>
-Value rounded(const Call& c) {
-  const double d = function(c.number("x"));
-  if (!(std::abs(d) < 0x1p63)) c.fail("x", "a number that fits in 64 bits");
-  return {static_cast<std::int64_t>(d)};
+  return rounded<std::trunc>(c);
 }
 
 // Evaluates calls such as float(3) and float('-inf').
@@ -203,7 +199,7 @@ constexpr std::array number_rows = {
     Function{"sin", in_math, "x", of_number<std::sin>},
     Function{"cos", in_math, "x", of_number<std::cos>},
     Function{"tanh", in_math, "x", of_number<std::tanh>},
-    Function{"pow", in_math, "x, y", power},
+    Function{"pow", in_math, "x, y", of_two<std::pow>},
     Function{"floor", in_math, "x", rounded<std::floor>},
     Function{"ceil", in_math, "x", rounded<std::ceil>},
     Function{"int", in_python, "x=0", to_int},

@@ -18,19 +18,15 @@ Value random(const Call& c, Shape shape, DType dtype, Fill fill) {
   return {c.session.make_leaf({dtype, std::move(shape)}, fill, false)};
 }
 
-Value randn(const Call& c) {
-  return random(c, c.integers("size"), c.dtype("dtype", c.session.default_dtype), {Fill::Draw::normal, 0, 1});
+// Numbers of the standard normal distribution, or between 0 and 1.
+template <Fill::Draw draw>
+Value drawn(const Call& c) {
+  return random(c, c.integers("size"), c.dtype("dtype", c.session.default_dtype), {draw, 0, 1});
 }
-Value rand(const Call& c) {
-  return random(c, c.integers("size"), c.dtype("dtype", c.session.default_dtype), {Fill::Draw::uniform, 0, 1});
-}
-Value randn_like(const Call& c) {
+template <Fill::Draw draw>
+Value drawn_like(const Call& c) {
   const TensorType& type = c.type(c.tensor("input"));
-  return random(c, type.shape, c.dtype("dtype", type.dtype), {Fill::Draw::normal, 0, 1});
-}
-Value rand_like(const Call& c) {
-  const TensorType& type = c.type(c.tensor("input"));
-  return random(c, type.shape, c.dtype("dtype", type.dtype), {Fill::Draw::uniform, 0, 1});
+  return random(c, type.shape, c.dtype("dtype", type.dtype), {draw, 0, 1});
 }
 
 // Evaluates randint(high, size) and randint(low, high, size).
@@ -208,10 +204,10 @@ Value new_tensor(const Call& c) {
 
 // clang-format off
 constexpr std::array random_rows = {
-    Function{"randn", in_torch, "*size, dtype=None, device=None, requires_grad=False", randn},
-    Function{"rand", in_torch, "*size, dtype=None, device=None, requires_grad=False", rand},
-    Function{"randn_like", in_torch, "input, *, dtype=None, device=None, requires_grad=False", randn_like},
-    Function{"rand_like", in_torch, "input, *, dtype=None, device=None, requires_grad=False", rand_like},
+    Function{"randn", in_torch, "*size, dtype=None, device=None, requires_grad=False", drawn<Fill::Draw::normal>},
+    Function{"rand", in_torch, "*size, dtype=None, device=None, requires_grad=False", drawn<Fill::Draw::uniform>},
+    Function{"randn_like", in_torch, "input, *, dtype=None, device=None, requires_grad=False", drawn_like<Fill::Draw::normal>},
+    Function{"rand_like", in_torch, "input, *, dtype=None, device=None, requires_grad=False", drawn_like<Fill::Draw::uniform>},
     Function{"randint", in_torch, "low=None, high=None, size=None, *, dtype=None, device=None", randint},
     Function{"tensor", in_torch, "data, *, dtype=None, device=None, requires_grad=False", tensor},
     Function{"as_tensor", in_torch, "data, *, dtype=None, device=None, requires_grad=False", tensor},

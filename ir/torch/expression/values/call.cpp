@@ -99,7 +99,7 @@ Call::Call(Session& s, std::string_view callee, std::string_view signature, Argu
     const Formal& f = expected[i];
     if (f.keywords) continue;
     if (!f.collects && f.fallback.empty()) misfit(fmt::format("a value for {}", f.name), "none");
-    values_[i].second = f.collects ? make_list({}, true) : literal(f.fallback);
+    values_[i].second = f.collects ? make_list({}) : literal(f.fallback);
   }
 }
 
@@ -114,7 +114,7 @@ void Call::bind_positions(const std::vector<Formal>& expected, Values& positiona
     const bool apart = expected[i].name == "iterables" || expected[i].name == "objects";
     if (expected[i].collects && (apart || positional.size() - next > 1 || !positional[next].as<List>())) {
       const auto first = positional.begin() + static_cast<std::ptrdiff_t>(next);
-      values_[i].second = make_list(Values(first, positional.end()), true);
+      values_[i].second = make_list(Values(first, positional.end()));
       next = positional.size();
     } else {
       values_[i].second = positional[next++];

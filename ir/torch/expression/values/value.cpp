@@ -138,9 +138,9 @@ void set_item(Dict& dict, const Value& key, Value value) {
   dict.items.emplace_back(key, std::move(value));
 }
 
-Value make_list(Values items, bool tuple) {
+Value make_list(Values items) {
   List list;
-  list.tuple = tuple;
+  list.tuple = true;
   for (const Value& item : items)
     if (const List* inner = item.as<List>()) list.depth = std::max(list.depth, inner->depth + 1);
   if (list.depth > max_levels) throw Error(fmt::format("expected at most {} nested lists", max_levels));
@@ -163,7 +163,7 @@ Value make_values_and_indices(Value values, Value indices) {
 Value make_tuple(const std::vector<std::int64_t>& integers) {
   Values items;
   for (const std::int64_t i : integers) items.push_back({i});
-  return make_list(std::move(items), true);
+  return make_list(std::move(items));
 }
 
 }  // namespace deplo::ir::torch::python

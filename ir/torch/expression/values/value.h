@@ -151,9 +151,9 @@ std::string describe(const Value&);
 std::optional<std::int64_t> to_integer(const Value&);
 std::optional<double> to_number(const Value&);
 bool is_tensor(const Value&);
-bool holds_others(const Object&);                  // whether the object is a container of modules or parameters
-bool holds_parameters(const Object&);              // whether the object is a ParameterList or ParameterDict
-Value make_list(Values items, bool tuple = true);  // throws Error if tuples are nested too deeply
+bool holds_others(const Object&);      // whether the object is a container of modules or parameters
+bool holds_parameters(const Object&);  // whether the object is a ParameterList or ParameterDict
+Value make_list(Values items);         // a tuple; throws Error if tuples are nested too deeply
 /// Python's `==` for values other than tensors. Values of different kinds are unequal.
 bool equal(const Value&, const Value&);
 /// Returns the attribute of the class or of the nearest base that has it, or null if there is none.

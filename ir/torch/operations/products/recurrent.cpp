@@ -262,7 +262,7 @@ python::Value call_network(const python::Call& call) {
     for (Id& id : results) id = g.call("squeeze", {id}, {{"dims", Shape{1}}});
   if (batch_first) results[0] = swapped(g, results[0]);
   if (cell != Cell::lstm) return results_of(results);
-  return python::make_list({{python::Tensor{results[0]}}, results_of({results[1], results[2]})}, true);
+  return python::make_list({{python::Tensor{results[0]}}, results_of({results[1], results[2]})});
 }
 
 python::Value call_rnn(const python::Call& call) {

@@ -65,7 +65,7 @@ python::Value pieces(const python::Call& c, Id x, std::size_t dim, const Shape& 
     out.push_back(c.node({x}, {{"dim", static_cast<std::int64_t>(dim)}, {"start", start}, {"end", start + extent}}));
     start += extent;
   }
-  return make_list(std::move(out), true);
+  return make_list(std::move(out));
 }
 
 python::Value pieces_of(const python::Call& c, Id x, std::size_t dim, std::int64_t extent) {
@@ -193,7 +193,7 @@ python::Value call_unbind(const python::Call& c) {
   python::Values out;
   for (std::int64_t i = 0; i < count; ++i)
     out.push_back(c.node({x}, {{"dim", static_cast<std::int64_t>(dim)}, {"index", i}}));
-  return make_list(std::move(out), true);
+  return make_list(std::move(out));
 }
 
 std::vector<Id> read_unbind(pt2::Call& call) {
