@@ -16,17 +16,6 @@ Id unsqueezed(const Given& g, Id x, std::int64_t dim) { return g.call("unsqueeze
 Id reduced(const Given& g, std::string_view op, Id x, std::int64_t dim) {
   return g.call(op, {x}, {{"dims", Shape{dim}}});
 }
-/// Returns the vector 0, 1, …, count - 1.
-Id numbers(const Given& g, std::int64_t count) { return g.call("arange", {}, {{"end", count}}); }
-
-/// Moves a dimension to the end.
-Id moved_last(const Given& g, Id x, std::size_t dim) {
-  Shape order;
-  for (std::size_t d = 0; d < g.rank(x); ++d)
-    if (d != dim) order.push_back(static_cast<std::int64_t>(d));
-  order.push_back(static_cast<std::int64_t>(dim));
-  return g.permute(x, order);
-}
 Id moved_back(const Given& g, Id x, std::size_t dim) {
   const auto last = static_cast<std::int64_t>(g.rank(x)) - 1;
   Shape order;
@@ -48,7 +37,7 @@ std::vector<Id> median(const Given& g) {
   Id middle = g.slice(order, dim, (count - 1) / 2, (count - 1) / 2 + 1);
   if (is_float(g.dtype(x))) {
     const Id greatest = g.call("amax", {x}, {{"dims", Shape{along}}, {"keepdim", true}});  // NaN, if there is one
-    const Id place = extreme_index(g.caller(), g.caller().node(greatest));
+    const Id place = extreme_index(g, g.node(greatest));
     middle = g.where(g.apply("eq", greatest, greatest), middle, place);
   }
   const Id value = g.call("gather", {x, middle}, {{"dim", along}});
@@ -91,8 +80,8 @@ Id cdist(const Given& g) {
 
 Id fmod(const Given& g) {
   const Id x = g.tensor("input"), divisor = g.operand("other");
-  if (!is_float(g.dtype(x)) && !is_float(g.dtype(divisor))) return whole_remainder(g.caller(), x, divisor, false);
-  return remainder_towards_zero(g.caller(), x, divisor);
+  if (!is_float(g.dtype(x)) && !is_float(g.dtype(divisor))) return whole_remainder(g, x, divisor, false);
+  return remainder_towards_zero(g, x, divisor);
 }
 
 Id scatter_reduce(const Given& g) {
@@ -112,10 +101,10 @@ Id reduced_at(const Given& g, const Scatter& s, const std::string& by, bool with
   const DType dtype = g.dtype(s.x);
   const double end = is_float(dtype) ? infinity : dtype == DType::i64 ? max_exact_integer - 1 : 0x1p31 - 1;
   const double neutral = op == "sum" ? 0 : op == "prod" ? 1 : op == "amax" ? -end : end;
-  const Id none = g.caller().scalar(neutral, is_float(dtype) ? DType::f32 : DType::i64);
+  const Id none = g.scalar(neutral, is_float(dtype) ? DType::f32 : DType::i64);
   const Id target = moved_last(g, s.x, s.dim), places = unsqueezed(g, moved_last(g, s.index, s.dim), -2);
   const Id values = unsqueezed(g, moved_last(g, s.source, s.dim), -2);
-  const Id hits = g.apply("eq", places, unsqueezed(g, numbers(g, g.shape(target).back()), 1));
+  const Id hits = g.apply("eq", places, unsqueezed(g, g.range(0, g.shape(target).back()), 1));
   const Id sent = reduced(g, op, g.where(hits, values, none), -1);
   const std::string_view join = op == "sum" ? "add" : op == "prod" ? "mul" : op == "amax" ? "maximum" : "minimum";
   Id result = with_self ? g.apply(join, target, sent) : sent;
@@ -128,7 +117,7 @@ Id reduced_at(const Given& g, const Scatter& s, const std::string& by, bool with
 // take: returns the elements whose flat indices, in row-major order, are given.
 Id take(const Given& g) {
   const Id x = g.tensor("input"), index = g.tensor("index");
-  return pick_by_tensors(g.caller(), g.reshape(x, {element_count(g.shape(x))}), {index});
+  return pick_by_tensors(g, g.reshape(x, {element_count(g.shape(x))}), {index});
 }
 
 // masked_select and nonzero, of a mask that depends on no input.
@@ -136,13 +125,13 @@ Id take(const Given& g) {
 Id masked_select(const Given& g) {
   const Id x = g.tensor("input"), mask = g.tensor("mask");
   const Shape shape = broadcast("masked_select", g.shape(x), g.shape(mask));
-  return pick_by_tensors(g.caller(), g.expand(x, shape), {g.expand(mask, shape)});
+  return pick_by_tensors(g, g.expand(x, shape), {g.expand(mask, shape)});
 }
 
 Id nonzero(const Given& g) {
   const Id x = g.tensor("input");
   std::vector<Id> columns;
-  for (const std::optional<Id>& places : without_masks(g.caller(), {g.apply("ne", x, 0.0)})) columns.push_back(*places);
+  for (const std::optional<Id>& places : without_masks(g, {g.apply("ne", x, 0.0)})) columns.push_back(*places);
   return g.call("stack", columns, {{"dim", std::int64_t{1}}});
 }
 
@@ -154,8 +143,8 @@ Id masked_scatter(const Given& g) {
   if (count == 0) g.refuse("a source with elements", source);
   const Id flat = g.to(g.reshape(mask, {element_count(g.shape(x))}), DType::i32);
   const Id before = g.apply("sub", g.call("cumsum", {flat}, {{"dim", std::int64_t{0}}}), flat);
-  const Id place = g.apply("minimum", before, g.caller().scalar(static_cast<double>(count - 1), DType::i64));
-  const Id taken = pick_by_tensors(g.caller(), g.reshape(source, {count}), {place});
+  const Id place = g.apply("minimum", before, g.whole(count - 1, DType::i64));
+  const Id taken = pick_by_tensors(g, g.reshape(source, {count}), {place});
   return g.where(mask, g.reshape(taken, g.shape(x)), x);
 }
 
@@ -173,8 +162,8 @@ Id take_along_dim(const Given& g) {
 Id index_fill(const Given& g) {
   const Id x = g.tensor("input"), index = g.tensor("index");
   const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(x));
-  const Id places = counted_from_start(g.caller(), g.reshape(index, {element_count(g.shape(index))}), g.shape(x)[dim]);
-  const Id hits = g.apply("eq", unsqueezed(g, numbers(g, g.shape(x)[dim]), 1), places);
+  const Id places = counted_from_start(g, g.reshape(index, {element_count(g.shape(index))}), g.shape(x)[dim]);
+  const Id hits = g.apply("eq", unsqueezed(g, g.range(0, g.shape(x)[dim]), 1), places);
   const Id hit = reduced(g, "amax", g.to(hits, DType::i32), -1);
   Shape along(g.rank(x), 1);
   along[dim] = g.shape(x)[dim];
@@ -186,7 +175,7 @@ Id logcumsumexp(const Given& g) {
   const Id x = g.tensor("input");
   g.require_float(x);
   const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(x));
-  const Id line = moved_last(g, x, dim), place = numbers(g, g.shape(line).back());
+  const Id line = moved_last(g, x, dim), place = g.range(0, g.shape(line).back());
   const Id seen = g.apply("le", place, unsqueezed(g, place, 1));
   const Id parts = g.where(seen, unsqueezed(g, line, -2), g.scalar(-infinity));
   return moved_back(g, reduced(g, "logsumexp", parts, -1), dim);
@@ -230,7 +219,7 @@ Id rot90(const Given& g) {
   const std::int64_t turns = (g.integer("k", 1) % 4 + 4) % 4;
   const auto flipped = [&](Id v, std::size_t dim) {
     const std::int64_t count = g.shape(v)[dim];
-    const Id place = g.apply("sub", g.caller().scalar(static_cast<double>(count - 1), DType::i32), numbers(g, count));
+    const Id place = g.apply("sub", g.whole(count - 1), g.range(0, count));
     return g.call("index_select", {v, place}, {{"dim", static_cast<std::int64_t>(dim)}});
   };
   const auto swapped = [&](Id v) {
@@ -244,7 +233,7 @@ Id rot90(const Given& g) {
 // |input| with the sign of `other`. -0 is negative; a NaN counts as positive.
 Id copysign(const Given& g) {
   const Id x = g.tensor("input"), other = g.operand("other");
-  const Node sign = g.caller().node(other);
+  const Node sign = g.node(other);
   const bool floats = is_float(sign.type.dtype);
   const DType result = is_float(g.dtype(x)) ? g.dtype(x) : floats ? sign.type.dtype : DType::f32;
   const Id size = g.apply("abs", g.to(x, result)), opposite = g.apply("neg", size);
@@ -289,13 +278,11 @@ std::vector<Id> embedding_bag(const Given& g) {
   if (with_end) offsets = g.slice(offsets, 0, 0, bags);
   Id rows = g.call("embedding", {weight, indices});
   if (g.has("per_sample_weights")) rows = g.apply("mul", rows, unsqueezed(g, g.tensor("per_sample_weights"), 1));
-  const Id begun = g.apply("ge", numbers(g, count), unsqueezed(g, offsets, 1));  // (bags, count)
+  const Id begun = g.apply("ge", g.range(0, count), unsqueezed(g, offsets, 1));  // (bags, count)
   const Id bag = reduced(g, "sum", g.to(begun, DType::i32), 0);                  // the bag of each index, from 1 on
-  const Id own = g.apply("add", unsqueezed(g, numbers(g, bags), 1), g.caller().scalar(1, DType::i32));
+  const Id own = g.apply("add", unsqueezed(g, g.range(0, bags), 1), g.scalar(1, DType::i32));
   Id in_bag = g.apply("eq", bag, own);
-  if (padding >= 0)
-    in_bag = g.apply("logical_and", in_bag,
-                     g.apply("ne", indices, g.caller().scalar(static_cast<double>(padding), DType::i64)));
+  if (padding >= 0) in_bag = g.apply("logical_and", in_bag, g.apply("ne", indices, g.whole(padding, DType::i64)));
   const Id hits = unsqueezed(g, in_bag, -1);  // (bags, count, 1)
   const Id parts = g.where(hits, rows, g.scalar(mode == 2 ? -infinity : 0));
   const Id joined = reduced(g, mode == 2 ? "amax" : "sum", parts, 1);
@@ -326,10 +313,10 @@ Quantization quantization_of(const Given& g, Id x, std::string_view scale, std::
 /// Returns the integers within bounds that stand for floats. Like PyTorch, rounds before the zero point is added, which
 /// matters for halves, and multiplies by 1 / scale.
 Id quantized(const Given& g, Id x, const Quantization& q) {
-  const Node& scale = g.caller().node(q.scale);
+  const Node& scale = g.node(q.scale);
   const Id steps = scale.kind == Node::Kind::scalar ? g.apply("mul", x, 1 / scale.value)
                                                     : g.apply("mul", x, g.apply("div", 1.0, q.scale));
-  const Id whole = g.apply("add", round_of(g.caller(), steps), q.zero);
+  const Id whole = g.apply("add", round_of(g, steps), q.zero);
   return g.apply("minimum", g.apply("maximum", whole, g.number("quant_min", 0)), g.number("quant_max", 0));
 }
 
@@ -384,7 +371,7 @@ Id fold(const Given& g) {
     out_padding.push_back(size[d] - ((places[d] - 1) * stride[d] - 2 * padding[d] + reach));
   }
   const Id image = g.reshape(x, {batch * (all / elements), elements, places[0], places[1]});
-  const Id place = numbers(g, elements), one = g.apply("eq", place, unsqueezed(g, place, 1));
+  const Id place = g.range(0, elements), one = g.apply("eq", place, unsqueezed(g, place, 1));
   const Id weight = g.reshape(g.to(one, g.dtype(x)), {elements, 1, kernel[0], kernel[1]});
   const Id made = g.call("convolution", {image, weight},
                          {{"stride", stride},

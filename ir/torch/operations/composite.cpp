@@ -68,35 +68,35 @@ struct Loss {
 Id smooth_losses(const Caller& c, const Loss& loss, Id logarithms, std::int64_t dim) {
   Id parts = logarithms;
   if (loss.weight) {
-    Shape along(c.node(logarithms).type.shape.size(), 1);
-    along[static_cast<std::size_t>(dim)] = element_count(c.node(*loss.weight).type.shape);
-    parts = c.call("mul", {parts, c.call("reshape", {*loss.weight}, {{"shape", along}})}, {});
+    Shape along(c.shape(logarithms).size(), 1);
+    along[static_cast<std::size_t>(dim)] = element_count(c.shape(*loss.weight));
+    parts = c.call("mul", {parts, c.call("reshape", {*loss.weight}, {{"shape", along}})});
   }
-  return c.call("neg", {c.call("sum", {parts}, {{"dims", Shape{dim}}})}, {});
+  return c.call("neg", {c.call("sum", {parts}, {{"dims", Shape{dim}}})});
 }
 
 Id reduced_loss(const Caller& c, const Loss& loss, Id losses, Id count) {
   if (loss.reduction == "none") return losses;
-  const Id sum = c.call("sum", {losses}, {});
-  return loss.reduction == "sum" ? sum : c.call("div", {sum, count}, {});
+  const Id sum = c.call("sum", {losses});
+  return loss.reduction == "sum" ? sum : c.call("div", {sum, count});
 }
 
 /// The loss for a target that holds a probability for each class.
 Id probability_loss(const Caller& c, const Loss& loss, std::int64_t dim) {
   const Id logarithms = c.call("log_softmax", {loss.x}, {{"dim", dim}});
-  const Shape shape = c.node(loss.x).type.shape;
+  const Shape shape = c.shape(loss.x);
   const auto classes = static_cast<double>(shape[static_cast<std::size_t>(dim)]);
   Id target = loss.target;
   if (loss.smoothing != 0) {
-    target = c.call("mul", {target, c.scalar(1 - loss.smoothing, DType::f32)}, {});
-    target = c.call("add", {target, c.scalar(loss.smoothing / classes, DType::f32)}, {});
+    target = c.call("mul", {target, c.scalar(1 - loss.smoothing)});
+    target = c.call("add", {target, c.scalar(loss.smoothing / classes)});
   }
-  const Id losses = smooth_losses(c, loss, c.call("mul", {logarithms, target}, {}), dim);
-  return reduced_loss(c, loss, losses, c.scalar(static_cast<double>(element_count(shape)) / classes, DType::f32));
+  const Id losses = smooth_losses(c, loss, c.call("mul", {logarithms, target}), dim);
+  return reduced_loss(c, loss, losses, c.scalar(static_cast<double>(element_count(shape)) / classes));
 }
 
 Id class_loss(const Caller& c, const Loss& loss) {
-  const TensorType x = c.node(loss.x).type, target = c.node(loss.target).type;
+  const TensorType x = c.type(loss.x), target = c.type(loss.target);
   if (!is_float(x.dtype) || x.shape.empty()) throw Error(fmt::format("expected logits of floats, found {}", print(x)));
   const std::int64_t dim = x.shape.size() == 1 ? 0 : 1;
   Shape rows = x.shape, picked = x.shape;
@@ -105,23 +105,23 @@ Id class_loss(const Caller& c, const Loss& loss) {
   if (is_float(target.dtype) && target.shape == x.shape && !loss.normalised) return probability_loss(c, loss, dim);
   if (!is_index_type(target.dtype) || target.shape != rows)
     throw Error(fmt::format("expected a class (int64) for each row {}, found {}", print(rows), print(target)));
-  const Id ignored = c.scalar(static_cast<double>(loss.ignored), DType::i32);
-  const Id used = c.call("ne", {loss.target, ignored}, {});
-  const Id index = c.call("where", {used, loss.target, c.scalar(0, DType::i32)}, {});
+  const Id ignored = c.whole(loss.ignored);
+  const Id used = c.call("ne", {loss.target, ignored});
+  const Id index = c.call("where", {used, loss.target, c.scalar(0, DType::i32)});
   const Id logarithms = loss.normalised ? loss.x : c.call("log_softmax", {loss.x}, {{"dim", dim}});
   const Id taken = pick(c, logarithms, c.call("reshape", {index}, {{"shape", picked}}), dim);
-  Id losses = c.call("neg", {c.call("reshape", {taken}, {{"shape", rows}})}, {}), count = c.call("sum", {used}, {});
+  Id losses = c.call("neg", {c.call("reshape", {taken}, {{"shape", rows}})}), count = c.call("sum", {used});
   if (loss.weight) {
     const Id weights = c.call("index_select", {*loss.weight, index}, {{"dim", std::int64_t{0}}});
-    losses = c.call("mul", {losses, weights}, {});
-    count = c.call("sum", {c.call("where", {used, weights, c.scalar(0, DType::f32)}, {})}, {});
+    losses = c.call("mul", {losses, weights});
+    count = c.call("sum", {c.call("where", {used, weights, c.scalar(0)})});
   }
   if (loss.smoothing != 0) {
     const double part = loss.smoothing / static_cast<double>(x.shape[static_cast<std::size_t>(dim)]);
-    const Id smooth = c.call("mul", {smooth_losses(c, loss, logarithms, dim), c.scalar(part, DType::f32)}, {});
-    losses = c.call("add", {c.call("mul", {losses, c.scalar(1 - loss.smoothing, DType::f32)}, {}), smooth}, {});
+    const Id smooth = c.call("mul", {smooth_losses(c, loss, logarithms, dim), c.scalar(part)});
+    losses = c.call("add", {c.call("mul", {losses, c.scalar(1 - loss.smoothing)}), smooth});
   }
-  return reduced_loss(c, loss, c.call("where", {used, losses, c.scalar(0, DType::f32)}, {}), count);
+  return reduced_loss(c, loss, c.call("where", {used, losses, c.scalar(0)}), count);
 }
 
 python::Value call_class_loss(const python::Call& c) {

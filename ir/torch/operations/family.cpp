@@ -12,22 +12,12 @@ bool is_required(const AttributeSpec& spec) { return std::holds_alternative<Requ
 bool is_computed(const AttributeSpec& spec) { return std::holds_alternative<Computed>(spec.fallback); }
 
 Attribute attribute_of(const python::Call& c, const AttributeSpec& spec) {
-  switch (spec.kind) {
-    case Kind::flag:
-      return c.flag(spec.name);
-    case Kind::integer:
-      return c.integer(spec.name);
-    case Kind::number:
-    case Kind::literal:
-      return c.number(spec.name);
-    case Kind::text:
-      return std::string(c.text(spec.name));
-    case Kind::integers:
-      return c.integers(spec.name);
-    case Kind::dtype:
-      return c.dtype(spec.name);
-  }
-  CHECK(false);
+  if (spec.kind == Kind::flag) return c.flag(spec.name);
+  if (spec.kind == Kind::integer) return c.integer(spec.name);
+  if (spec.kind == Kind::text) return std::string(c.text(spec.name));
+  if (spec.kind == Kind::integers) return c.integers(spec.name);
+  if (spec.kind == Kind::dtype) return c.dtype(spec.name);
+  return c.number(spec.name);
 }
 
 // An attribute of kind dtype is never read from a file, because the file states the result's dtype.
@@ -80,6 +70,35 @@ Caller caller_of(pt2::Call& call) {
             source.values = std::make_shared<const Numbers>(std::move(numbers));
             return call.builder().parameter("list", type, std::move(source));
           }};
+}
+
+Id Caller::full(const Shape& shape, double value, DType dtype) const {
+  return call("full", {}, {{"shape", shape}, {"value", value}, {"dtype", dtype}});
+}
+
+Id Caller::reshape(Id id, const Shape& to) const {
+  return shape(id) == to ? id : call("reshape", {id}, {{"shape", to}});
+}
+Id Caller::expand(Id id, const Shape& to) const { return shape(id) == to ? id : call("expand", {id}, {{"shape", to}}); }
+Id Caller::to(Id id, DType to) const { return dtype(id) == to ? id : call("to", {id}, {{"dtype", to}}); }
+
+Id Caller::permute(Id id, const Shape& dims) const {
+  bool moves = false;
+  for (std::size_t d = 0; d < dims.size(); ++d) moves |= dims[d] != static_cast<std::int64_t>(d);
+  return moves ? call("permute", {id}, {{"dims", dims}}) : id;
+}
+
+Id Caller::slice(Id id, std::size_t dim, std::int64_t start, std::int64_t end) const {
+  if (start == 0 && end == shape(id)[dim]) return id;
+  return call("slice", {id}, {{"dim", static_cast<std::int64_t>(dim)}, {"start", start}, {"end", end}});
+}
+
+Id Caller::range(std::int64_t start, std::int64_t end, std::int64_t step) const {
+  return call("arange", {}, {{"start", start}, {"end", end}, {"step", step}});
+}
+
+Id Caller::select(Id id, std::size_t dim, Id index) const {
+  return call("index_select", {id, index}, {{"dim", static_cast<std::int64_t>(dim)}});
 }
 
 python::Value call_plain(const python::Call& c) {

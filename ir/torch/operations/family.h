@@ -82,10 +82,38 @@ python::Value call_plain(const python::Call&);
 std::vector<Id> read_plain(pt2::Call&);
 /// Adds calls to a graph, either for an expression or for a `.pt2` file.
 struct Caller {
-  std::function<Id(std::string_view op, std::vector<Id> args, Attributes)> call;
-  std::function<Id(double, DType)> scalar;
+  std::function<Id(std::string_view op, std::vector<Id> args, Attributes)> add;
+  std::function<Id(double, DType)> add_scalar;
   std::function<const Node&(Id)> node;
   std::function<Id(Numbers)> list;  // adds a constant of one dimension
+
+  TensorType type(Id id) const { return node(id).type; }
+  Shape shape(Id id) const { return type(id).shape; }
+  std::size_t rank(Id id) const { return shape(id).size(); }
+  DType dtype(Id id) const { return type(id).dtype; }
+  Id scalar(double value, DType dtype = DType::f32) const { return add_scalar(value, dtype); }
+  Id whole(std::int64_t n, DType dtype = DType::i32) const { return add_scalar(static_cast<double>(n), dtype); }
+  Id call(std::string_view op, std::vector<Id> args, Attributes attributes = {}) const {
+    return add(op, std::move(args), std::move(attributes));
+  }
+  /// Adds op(a, b). One of the two operands may be a number.
+  Id apply(std::string_view op, Id a, Id b) const { return call(op, {a, b}); }
+  Id apply(std::string_view op, Id a, double b) const { return call(op, {a, scalar(b)}); }
+  Id apply(std::string_view op, double a, Id b) const { return call(op, {scalar(a), b}); }
+  Id apply(std::string_view op, Id a) const { return call(op, {a}); }
+  /// condition ? a : b
+  Id where(Id condition, Id a, Id b) const { return call("where", {condition, a, b}); }
+  Id full(const Shape&, double value, DType) const;
+  // These return the same tensor if it already has the requested form.
+  Id reshape(Id, const Shape&) const;
+  Id expand(Id, const Shape&) const;
+  Id to(Id, DType) const;
+  Id permute(Id, const Shape& dims) const;
+  Id slice(Id, std::size_t dim, std::int64_t start, std::int64_t end) const;
+  /// Returns the tensor start, start + step, …, which ends before `end`.
+  Id range(std::int64_t start, std::int64_t end, std::int64_t step = 1) const;
+  /// Returns the elements along a dimension that `index`, a tensor of rank 1, selects.
+  Id select(Id, std::size_t dim, Id index) const;
 };
 Caller caller_of(python::Session&, std::string_view name);  // `name`: the call's name, for messages
 Caller caller_of(const python::Call&);
@@ -177,6 +205,9 @@ class Pairs {
   Shape space_;
 };
 
+/// The attributes of an operation along one dimension.
+inline constexpr AttributeSpec dim_attribute[] = {{"dim", AttributeKind::integer, Required{}}};
+inline std::size_t dim_of(const Node& node) { return static_cast<std::size_t>(node.integer("dim")); }
 /// Returns the coordinate that g1, the first index of a gather, selects along a dimension of this extent. Invalid
 /// indices are clamped: the reference refuses them, but a kernel must not read out of range.
 Expr index_below(std::int64_t extent);

@@ -113,31 +113,6 @@ std::size_t Given::dim(std::int64_t dim, std::size_t rank) const {
   return static_cast<std::size_t>(dim < 0 ? dim + r : dim);
 }
 
-Id Given::reshape(Id id, const Shape& to) const {
-  return shape(id) == to ? id : call("reshape", {id}, {{"shape", to}});
-}
-Id Given::expand(Id id, const Shape& to) const { return shape(id) == to ? id : call("expand", {id}, {{"shape", to}}); }
-Id Given::to(Id id, DType to) const { return dtype(id) == to ? id : call("to", {id}, {{"dtype", to}}); }
-
-Id Given::permute(Id id, const Shape& dims) const {
-  bool moves = false;
-  for (std::size_t d = 0; d < dims.size(); ++d) moves |= dims[d] != static_cast<std::int64_t>(d);
-  return moves ? call("permute", {id}, {{"dims", dims}}) : id;
-}
-
-Id Given::slice(Id id, std::size_t dim, std::int64_t start, std::int64_t end) const {
-  if (start == 0 && end == shape(id)[dim]) return id;
-  return call("slice", {id}, {{"dim", static_cast<std::int64_t>(dim)}, {"start", start}, {"end", end}});
-}
-
-Id Given::range(std::int64_t start, std::int64_t end, std::int64_t step) const {
-  return call("arange", {}, {{"start", start}, {"end", end}, {"step", step}});
-}
-
-Id Given::select(Id id, std::size_t dim, Id index) const {
-  return call("index_select", {id, index}, {{"dim", static_cast<std::int64_t>(dim)}});
-}
-
 void Given::require_float(Id id) const {
   if (!is_float(dtype(id))) refuse("floating-point numbers", id);
 }
@@ -178,6 +153,14 @@ python::Value results_of(const std::vector<Id>& ids) {
   python::Values values;
   for (const Id id : ids) values.push_back({python::Tensor{id}});
   return python::make_list(std::move(values));
+}
+
+Id moved_last(const Caller& c, Id x, std::size_t dim) {
+  Shape order;
+  for (std::size_t d = 0; d < c.rank(x); ++d)
+    if (d != dim) order.push_back(static_cast<std::int64_t>(d));
+  order.push_back(static_cast<std::int64_t>(dim));
+  return c.permute(x, order);
 }
 
 }  // namespace deplo::ir::torch

@@ -14,13 +14,13 @@
 
 namespace deplo::ir::torch {
 
-/// Has an accessor for each type that an argument may have, and short forms for adding calls. A fallback is the default
+/// Has an accessor for each type that an argument may have. A fallback is the default
 /// value in PyTorch's schema: files leave out arguments that equal it, and in an expression the function's signature
 /// states it. Errors are thrown by the underlying python::Call or pt2::Call.
-class Given {
+class Given : public Caller {
  public:
-  explicit Given(const python::Call& call) : expression_(&call), caller_(caller_of(call)) {}
-  explicit Given(pt2::Call& call) : file_(&call), caller_(caller_of(call)) {}
+  explicit Given(const python::Call& call) : Caller(caller_of(call)), expression_(&call) {}
+  explicit Given(pt2::Call& call) : Caller(caller_of(call)), file_(&call) {}
 
   /// Returns the same arguments, but tensors without dimensions become vectors of one element.
   Given with_vectors() const {
@@ -53,34 +53,8 @@ class Given {
   void ignore(std::initializer_list<std::string_view> arguments) const;
   [[noreturn]] void fail(std::string_view argument, std::string_view expected) const;
 
-  const Caller& caller() const { return caller_; }
-  TensorType type(Id id) const { return caller_.node(id).type; }
-  Shape shape(Id id) const { return type(id).shape; }
-  std::size_t rank(Id id) const { return shape(id).size(); }
-  DType dtype(Id id) const { return type(id).dtype; }
   /// Normalises a dimension in -rank … rank - 1 to 0 … rank - 1. Throws Error if it is out of range.
   std::size_t dim(std::int64_t dim, std::size_t rank) const;
-  Id scalar(double value) const { return caller_.scalar(value, DType::f32); }
-  Id call(std::string_view op, std::vector<Id> args, Attributes attributes = {}) const {
-    return caller_.call(op, std::move(args), std::move(attributes));
-  }
-  /// Adds op(a, b). One of the two operands may be a number.
-  Id apply(std::string_view op, Id a, Id b) const { return call(op, {a, b}); }
-  Id apply(std::string_view op, Id a, double b) const { return call(op, {a, scalar(b)}); }
-  Id apply(std::string_view op, double a, Id b) const { return call(op, {scalar(a), b}); }
-  Id apply(std::string_view op, Id a) const { return call(op, {a}); }
-  /// condition ? a : b
-  Id where(Id condition, Id a, Id b) const { return call("where", {condition, a, b}); }
-  // These return the same tensor if it already has the requested form.
-  Id reshape(Id, const Shape&) const;
-  Id expand(Id, const Shape&) const;
-  Id to(Id, DType) const;
-  Id permute(Id, const Shape& dims) const;
-  Id slice(Id, std::size_t dim, std::int64_t start, std::int64_t end) const;
-  /// Returns the tensor start, start + step, …, which ends before `end`.
-  Id range(std::int64_t start, std::int64_t end, std::int64_t step = 1) const;
-  /// Returns the elements along a dimension that `index`, a tensor of rank 1, selects.
-  Id select(Id, std::size_t dim, Id index) const;
   /// Throws Error unless the tensor has floating-point numbers.
   void require_float(Id) const;
   /// Throws Error `name: expected WHAT, found TYPE`.
@@ -90,7 +64,6 @@ class Given {
   std::string_view in_file(std::string_view argument) const;
   const python::Call* expression_ = nullptr;
   pt2::Call* file_ = nullptr;
-  Caller caller_;
   bool vectors_ = false;
 };
 
@@ -112,6 +85,8 @@ Id norm_of_last(const Given&, Id x, double order);
 
 /// Returns the elements (i, i + offset) of two dimensions, as the last dimension.
 Id diagonal_of(const Given&, Id x, std::int64_t offset, std::size_t dim1, std::size_t dim2);
+/// Moves a dimension to the end.
+Id moved_last(const Caller&, Id x, std::size_t dim);
 /// The arguments of a scatter. The index says for each element of the source, at which position along the dimension it
 /// goes.
 struct Scatter {

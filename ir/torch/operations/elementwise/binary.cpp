@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "ir/simplify/simplify_impl.h"
@@ -67,21 +68,17 @@ Values evaluate_pairs(const Operands& o) {
   return result;
 }
 
-double add(double a, double b) { return a + b; }
-double subtract(double a, double b) { return a - b; }
-double multiply(double a, double b) { return a * b; }
-double divide(double a, double b) { return a / b; }
+template <class Operator>
+double applied(double a, double b) {
+  return Operator{}(a, b);
+}
+template <class Operator>
+Values evaluate_by(const Operands& o) {
+  return evaluate_pairs<applied<Operator>>(o);
+}
 // NaN wins, as in PyTorch. Of 0 and -0, the first argument is returned: clamp(-0, min=0) is -0.
 double maximum(double a, double b) { return std::isnan(a) || a >= b ? a : b; }
 double minimum(double a, double b) { return std::isnan(a) || a <= b ? a : b; }
-double equal(double a, double b) { return a == b ? 1.0 : 0.0; }
-double not_equal(double a, double b) { return a != b ? 1.0 : 0.0; }
-double less(double a, double b) { return a < b ? 1.0 : 0.0; }
-double less_equal(double a, double b) { return a <= b ? 1.0 : 0.0; }
-double greater(double a, double b) { return a > b ? 1.0 : 0.0; }
-double greater_equal(double a, double b) { return a >= b ? 1.0 : 0.0; }
-double logical_and(double a, double b) { return a != 0 && b != 0 ? 1.0 : 0.0; }
-double logical_or(double a, double b) { return a != 0 || b != 0 ? 1.0 : 0.0; }
 
 // As in PyTorch, an integer to a negative power is 0, unless the integer is 1 or -1.
 double integer_power(double x, double n) {
@@ -139,7 +136,7 @@ Values evaluate_floor_divide(const Operands& o) {
 // Products of int32 are exact before they are taken modulo 2^32.
 double multiply_i32(double a, double b) { return apply_integer(Op::multiply, std::array{a, b}, DType::i32); }
 Values evaluate_mul(const Operands& o) {
-  return o.node.type.dtype == DType::i32 ? evaluate_pairs<multiply_i32>(o) : evaluate_pairs<multiply>(o);
+  return o.node.type.dtype == DType::i32 ? evaluate_pairs<multiply_i32>(o) : evaluate_by<std::multiplies<>>(o);
 }
 
 // whole_quotient: a quotient of integers, rounded towards 0. PyTorch refuses to divide by 0 on the CPU and leaves the
@@ -298,19 +295,19 @@ Id is_below(const Caller& c, Id x, Id divisor) {
   const auto size = [&](Id id) {
     const Node& node = c.node(id);
     if (node.kind == Node::Kind::scalar) return c.scalar(std::fabs(node.value), node.type.dtype);
-    return node.type.dtype == DType::boolean ? id : c.call("abs", {id}, {});
+    return node.type.dtype == DType::boolean ? id : c.call("abs", {id});
   };
   const Id left = size(x);
-  return c.call("lt", {left, size(divisor)}, {});
+  return c.call("lt", {left, size(divisor)});
 }
 
 /// Whether one number is negative and the other one is positive.
 Id are_opposite(const Caller& c, Id a, Id b) {
-  const Id zero = c.scalar(0, DType::f32);
+  const Id zero = c.scalar(0);
   const auto are = [&](std::string_view of_a, std::string_view of_b) {
-    return c.call("logical_and", {c.call(of_a, {a, zero}, {}), c.call(of_b, {b, zero}, {})}, {});
+    return c.call("logical_and", {c.call(of_a, {a, zero}), c.call(of_b, {b, zero})});
   };
-  return c.call("logical_or", {are("lt", "gt"), are("gt", "lt")}, {});
+  return c.call("logical_or", {are("lt", "gt"), are("gt", "lt")});
 }
 
 /// Whether the divisor is a number that needs no test for infinity.
@@ -321,11 +318,11 @@ bool is_finite_number(const Caller& c, Id divisor) {
 
 /// Returns the quotient, or NaN if x is infinite, as in PyTorch. Only a division by 0 keeps its infinity.
 Id without_infinite_x(const Caller& c, Id x, Id divisor, Id quotient) {
-  if (c.node(x).kind == Node::Kind::scalar || !is_float(c.node(x).type.dtype)) return quotient;
+  if (c.node(x).kind == Node::Kind::scalar || !is_float(c.dtype(x))) return quotient;
   const Node by = c.node(divisor);
-  const Id result = c.call("add", {quotient, c.call("sub", {x, x}, {})}, {});
+  const Id result = c.call("add", {quotient, c.call("sub", {x, x})});
   if (by.kind == Node::Kind::scalar) return by.value == 0 ? quotient : result;
-  return c.call("where", {c.call("eq", {divisor, c.scalar(0, DType::f32)}, {}), quotient, result}, {});
+  return c.call("where", {c.call("eq", {divisor, c.scalar(0)}), quotient, result});
 }
 
 /// Divides floats of 16 bits as f32, as PyTorch does, because few whole quotients are numbers of 16 bits. Returns nullopt
@@ -345,19 +342,17 @@ std::optional<Id> divided_as_f32(const Caller& c, Id x, Id divisor, const Divide
 Id divided_down(const Caller& c, Id x, Id divisor, bool remainder) {
   if (const auto result = divided_as_f32(c, x, divisor, [&](Id a, Id b) { return divided_down(c, a, b, remainder); }))
     return *result;
-  const Id quotient = floor_of(c, c.call("div", {x, divisor}, {}));
-  const Id result = remainder ? c.call("sub", {x, c.call("mul", {quotient, divisor}, {})}, {})
-                              : without_infinite_x(c, x, divisor, quotient);
+  const Id quotient = floor_of(c, c.call("div", {x, divisor}));
+  const Id result =
+      remainder ? c.call("sub", {x, c.call("mul", {quotient, divisor})}) : without_infinite_x(c, x, divisor, quotient);
   if (is_finite_number(c, divisor)) return result;
   const Id below = is_below(c, x, divisor);
-  const Id near = c.call("where", {below, remainder ? x : c.scalar(0, DType::f32), result}, {});
-  const Id next = remainder ? c.call("add", {x, divisor}, {}) : c.scalar(-1, DType::f32);
-  return c.call("where", {c.call("logical_and", {below, are_opposite(c, x, divisor)}, {}), next, near}, {});
+  const Id near = c.call("where", {below, remainder ? x : c.scalar(0), result});
+  const Id next = remainder ? c.call("add", {x, divisor}) : c.scalar(-1);
+  return c.call("where", {c.call("logical_and", {below, are_opposite(c, x, divisor)}), next, near});
 }
 
-bool by_floats(const Caller& c, Id x, Id divisor) {
-  return is_float(c.node(x).type.dtype) || is_float(c.node(divisor).type.dtype);
-}
+bool by_floats(const Caller& c, Id x, Id divisor) { return is_float(c.dtype(x)) || is_float(c.dtype(divisor)); }
 
 /// Returns `//` or `%`.
 Id floor_divided(const Caller& c, Id x, Id divisor, bool remainder) {
@@ -372,7 +367,7 @@ python::Value call_floor_divide(const python::Call& c) {
 
 Id rounded_quotient(const Caller& c, Id x, Id divisor, bool down) {
   if (!by_floats(c, x, divisor)) return whole_quotient(c, x, divisor, down);
-  return down ? divided_down(c, x, divisor, false) : trunc_of(c, c.call("div", {x, divisor}, {}));
+  return down ? divided_down(c, x, divisor, false) : trunc_of(c, c.call("div", {x, divisor}));
 }
 
 // div: the quotient is rounded to a whole number if a rounding_mode is given.
@@ -387,7 +382,7 @@ python::Value call_divide(const python::Call& c) {
 /// Returns an integer tensor in the common type of both tensors, in which PyTorch multiplies it by alpha.
 Id in_common_type(const Caller& c, Id x, Id other) {
   const DType common = promote(c.node(x), c.node(other));
-  const bool is_same = c.node(x).type.dtype == common || c.node(x).kind == Node::Kind::scalar;
+  const bool is_same = c.dtype(x) == common || c.node(x).kind == Node::Kind::scalar;
   return is_same || !is_integer(common) ? x : c.call("to", {x}, {{"dtype", common}});
 }
 
@@ -479,12 +474,12 @@ Id quotient_by_number(const Caller& c, Id x, std::int64_t divisor, bool down) {
   const Id floor = c.call("floor_divide", {x}, by);
   if (down && divisor > 0) return floor;
   const Id zero = c.scalar(0, DType::i32);
-  Id rest = c.call("ne", {c.call("remainder", {x}, by), zero}, {});
-  if (!down) rest = c.call("logical_and", {rest, c.call("lt", {x, zero}, {})}, {});
-  const Id one = c.call("to", {rest}, {{"dtype", c.node(floor).type.dtype}});
-  if (down) return c.call("sub", {c.call("neg", {floor}, {}), one}, {});
-  const Id towards_zero = c.call("add", {floor, one}, {});
-  return divisor < 0 ? c.call("neg", {towards_zero}, {}) : towards_zero;
+  Id rest = c.call("ne", {c.call("remainder", {x}, by), zero});
+  if (!down) rest = c.call("logical_and", {rest, c.call("lt", {x, zero})});
+  const Id one = c.call("to", {rest}, {{"dtype", c.dtype(floor)}});
+  if (down) return c.call("sub", {c.call("neg", {floor}), one});
+  const Id towards_zero = c.call("add", {floor, one});
+  return divisor < 0 ? c.call("neg", {towards_zero}) : towards_zero;
 }
 
 /// A quotient rounded towards 0, its remainder, and whether the quotient rounded down is less by 1.
@@ -492,7 +487,7 @@ struct Division {
   Id quotient, remainder, less;
 
   Division(const Caller& c, Id x, Id divisor) {
-    const auto call = [&](std::string_view op, Id a, Id b) { return c.call(op, {a, b}, {}); };
+    const auto call = [&](std::string_view op, Id a, Id b) { return c.call(op, {a, b}); };
     quotient = call("whole_quotient", x, divisor);
     remainder = call("sub", x, call("mul", quotient, divisor));
     const Id zero = c.scalar(0, DType::i32);
@@ -506,9 +501,9 @@ struct Division {
 Id remainder_towards_zero(const Caller& c, Id x, Id divisor) {
   if (const auto result = divided_as_f32(c, x, divisor, [&](Id a, Id b) { return remainder_towards_zero(c, a, b); }))
     return *result;
-  const Id multiple = c.call("mul", {trunc_of(c, c.call("div", {x, divisor}, {})), divisor}, {});
-  const Id rest = c.call("sub", {x, multiple}, {});
-  return is_finite_number(c, divisor) ? rest : c.call("where", {is_below(c, x, divisor), x, rest}, {});
+  const Id multiple = c.call("mul", {trunc_of(c, c.call("div", {x, divisor})), divisor});
+  const Id rest = c.call("sub", {x, multiple});
+  return is_finite_number(c, divisor) ? rest : c.call("where", {is_below(c, x, divisor), x, rest});
 }
 
 namespace {
@@ -533,10 +528,10 @@ std::optional<Id> divided_as_words(const Caller& c, Id x, Id divisor, Id (*divid
 Id whole_quotient(const Caller& c, Id x, Id divisor, bool down) {
   if (const auto result = divided_as_words(c, x, divisor, whole_quotient, down)) return *result;
   if (const auto number = number_of(c, divisor)) return quotient_by_number(c, x, *number, down);
-  if (!down) return c.call("whole_quotient", {x, divisor}, {});
+  if (!down) return c.call("whole_quotient", {x, divisor});
   const Division both(c, x, divisor);
-  const Attributes type = {{"dtype", c.node(both.quotient).type.dtype}};
-  return c.call("sub", {both.quotient, c.call("to", {both.less}, type)}, {});
+  const Attributes type = {{"dtype", c.dtype(both.quotient)}};
+  return c.call("sub", {both.quotient, c.call("to", {both.less}, type)});
 }
 
 Id whole_remainder(const Caller& c, Id x, Id divisor, bool down) {
@@ -544,46 +539,47 @@ Id whole_remainder(const Caller& c, Id x, Id divisor, bool down) {
   if (const auto number = number_of(c, divisor)) {
     if (down && *number > 0) return c.call("remainder", {x}, {{"divisor", *number}});
     const Id whole = quotient_by_number(c, x, *number, down);
-    return c.call("sub", {x, c.call("mul", {whole, divisor}, {})}, {});
+    return c.call("sub", {x, c.call("mul", {whole, divisor})});
   }
   const Division both(c, x, divisor);
   if (!down) return both.remainder;
-  return c.call("where", {both.less, c.call("add", {both.remainder, divisor}, {}), both.remainder}, {});
+  return c.call("where", {both.less, c.call("add", {both.remainder, divisor}), both.remainder});
 }
 
 // clang-format off
 std::vector<Operation> binary_operations() {
   return {
-      {"add", 2, 2, {}, infer_arithmetic, evaluate_pairs<add>, decompose_arithmetic<Op::add>,
+      {"add", 2, 2, {}, infer_arithmetic, evaluate_by<std::plus<>>, decompose_arithmetic<Op::add>,
        {{"add", either, scaled, call_scaled}, {"+", as_infix, infix, call_commuting}},
        {{"aten.add", read_scaled}}},
-      {"div", 2, 2, {}, infer_div, evaluate_pairs<divide>, decompose_arithmetic<Op::divide>,
+      {"div", 2, 2, {}, infer_div, evaluate_by<std::divides<>>, decompose_arithmetic<Op::divide>,
        {{"div", either, quotient, call_divide}, {"divide", either, quotient, call_divide},
         {"true_divide", either, two_tensors, call_binary}, {"/", as_infix, infix, call_infix}},
        {{"aten.div", read_divide}, {"aten.true_divide", read_binary}}},
-      {"eq", 2, 2, {}, infer_truth, evaluate_pairs<equal>, decompose_comparison<Op::equal, Order::kept>,
+      {"eq", 2, 2, {}, infer_truth, evaluate_by<std::equal_to<>>, decompose_comparison<Op::equal, Order::kept>,
        {{"eq", either, two_tensors, call_binary}, {"==", as_infix, infix, call_commuting}},
        {{"aten.eq", read_binary}}},
       {"floor_divide", 1, 1, divisor_attributes, infer_floor_divide, evaluate_floor_divide<false>,
        decompose_floor_divide<ExprOp::div>,
        {{"floor_divide", either, two_tensors, call_floor_divide}, {"//", as_infix, two_tensors, call_floor_divide}},
        {{"aten.floor_divide", read_floor_divide}}},
-      {"ge", 2, 2, {}, infer_truth, evaluate_pairs<greater_equal>, decompose_comparison<Op::less_equal, Order::swapped>,
+      {"ge", 2, 2, {}, infer_truth, evaluate_by<std::greater_equal<>>,
+       decompose_comparison<Op::less_equal, Order::swapped>,
        {{"ge", either, two_tensors, call_binary}, {">=", as_infix, infix, call_infix}},
        {{"aten.ge", read_binary}}},
-      {"gt", 2, 2, {}, infer_truth, evaluate_pairs<greater>, decompose_comparison<Op::less, Order::swapped>,
+      {"gt", 2, 2, {}, infer_truth, evaluate_by<std::greater<>>, decompose_comparison<Op::less, Order::swapped>,
        {{"gt", either, two_tensors, call_binary}, {">", as_infix, infix, call_infix}},
        {{"aten.gt", read_binary}}},
-      {"le", 2, 2, {}, infer_truth, evaluate_pairs<less_equal>, decompose_comparison<Op::less_equal, Order::kept>,
+      {"le", 2, 2, {}, infer_truth, evaluate_by<std::less_equal<>>, decompose_comparison<Op::less_equal, Order::kept>,
        {{"le", either, two_tensors, call_binary}, {"<=", as_infix, infix, call_infix}},
        {{"aten.le", read_binary}}},
-      {"logical_and", 2, 2, {}, infer_truth, evaluate_pairs<logical_and>, decompose_logical<Op::logical_and>,
+      {"logical_and", 2, 2, {}, infer_truth, evaluate_by<std::logical_and<>>, decompose_logical<Op::logical_and>,
        {{"logical_and", either, two_tensors, call_binary}},
        {{"aten.logical_and", read_binary}}},
-      {"logical_or", 2, 2, {}, infer_truth, evaluate_pairs<logical_or>, decompose_logical<Op::logical_or>,
+      {"logical_or", 2, 2, {}, infer_truth, evaluate_by<std::logical_or<>>, decompose_logical<Op::logical_or>,
        {{"logical_or", either, two_tensors, call_binary}},
        {{"aten.logical_or", read_binary}}},
-      {"lt", 2, 2, {}, infer_truth, evaluate_pairs<less>, decompose_comparison<Op::less, Order::kept>,
+      {"lt", 2, 2, {}, infer_truth, evaluate_by<std::less<>>, decompose_comparison<Op::less, Order::kept>,
        {{"lt", either, two_tensors, call_binary}, {"<", as_infix, infix, call_infix}},
        {{"aten.lt", read_binary}}},
       {"maximum", 2, 2, {}, infer_arithmetic, evaluate_extremum<maximum>, decompose_arithmetic<Op::maximum>,
@@ -597,7 +593,7 @@ std::vector<Operation> binary_operations() {
         {"*", as_infix, infix, call_commuting}, {"square", either, "input", call_made<square>},
         {"outer", either, "input, vec2", call_outer}},
        {{"aten.mul", read_binary}, {"aten.square", read_made<square>}}},
-      {"ne", 2, 2, {}, infer_truth, evaluate_pairs<not_equal>, decompose_comparison<Op::not_equal, Order::kept>,
+      {"ne", 2, 2, {}, infer_truth, evaluate_by<std::not_equal_to<>>, decompose_comparison<Op::not_equal, Order::kept>,
        {{"ne", either, two_tensors, call_binary}, {"!=", as_infix, infix, call_commuting}},
        {{"aten.ne", read_binary}}},
       {"pow", 2, 2, {}, infer_pow, evaluate_pow, decompose_pow,
@@ -607,7 +603,7 @@ std::vector<Operation> binary_operations() {
        decompose_floor_divide<ExprOp::mod>,
        {{"remainder", either, two_tensors, call_floor_divide}, {"%", as_infix, two_tensors, call_floor_divide}},
        {{"aten.remainder", read_floor_divide}}},
-      {"sub", 2, 2, {}, infer_sub, evaluate_pairs<subtract>, decompose_arithmetic<Op::subtract>,
+      {"sub", 2, 2, {}, infer_sub, evaluate_by<std::minus<>>, decompose_arithmetic<Op::subtract>,
        {{"sub", either, scaled, call_scaled}, {"subtract", either, scaled, call_scaled},
         {"-", as_infix, infix, call_infix}},
        {{"aten.sub", read_scaled}, {"aten.rsub", read_rsub}}},

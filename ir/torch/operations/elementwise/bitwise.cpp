@@ -105,7 +105,7 @@ Id bitwise_not(const Given& g) {
   const Id x = g.tensor("input");
   if (g.dtype(x) == DType::boolean) return g.apply("logical_not", x);
   if (!is_integer(g.dtype(x))) g.refuse("integers or truth values", x);
-  return g.call("sub", {g.caller().scalar(-1, DType::i64), x});
+  return g.call("sub", {g.scalar(-1, DType::i64), x});
 }
 
 }  // namespace

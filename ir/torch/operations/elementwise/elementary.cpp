@@ -23,31 +23,29 @@ constexpr double without_fraction = 0x1p23;
 
 using Rounding = Id (*)(const Caller&, Id x, Id truncated);
 
-Id number(const Caller& c, double value) { return c.scalar(value, DType::f32); }
-
 Id rounded_by(const Caller& c, Id x, Rounding rounding) {
-  const DType dtype = c.node(x).type.dtype;
+  const DType dtype = c.dtype(x);
   if (!is_float(dtype)) return x;
-  const Id small = c.call("lt", {c.call("abs", {x}, {}), number(c, without_fraction)}, {});
-  const Id safe = c.call("where", {small, x, number(c, 0)}, {});
+  const Id small = c.call("lt", {c.call("abs", {x}), c.scalar(without_fraction)});
+  const Id safe = c.call("where", {small, x, c.scalar(0)});
   const Id integers = c.call("to", {safe}, {{"dtype", DType::i32}});
   const Id rounded = rounding(c, safe, c.call("to", {integers}, {{"dtype", dtype}}));
-  const Id zero = c.call("mul", {safe, number(c, 0)}, {});  // with the sign of x, because integers have no -0
-  const Id whole = c.call("where", {c.call("eq", {rounded, number(c, 0)}, {}), zero, rounded}, {});
-  return c.call("where", {small, whole, x}, {});
+  const Id zero = c.call("mul", {safe, c.scalar(0)});  // with the sign of x, because integers have no -0
+  const Id whole = c.call("where", {c.call("eq", {rounded, c.scalar(0)}), zero, rounded});
+  return c.call("where", {small, whole, x});
 }
 
 Id truncated(const Caller&, Id, Id t) { return t; }
 Id down(const Caller& c, Id x, Id t) {
-  return c.call("where", {c.call("gt", {t, x}, {}), c.call("sub", {t, number(c, 1)}, {}), t}, {});
+  return c.call("where", {c.call("gt", {t, x}), c.call("sub", {t, c.scalar(1)}), t});
 }
 Id up(const Caller& c, Id x, Id t) {
-  return c.call("where", {c.call("lt", {t, x}, {}), c.call("add", {t, number(c, 1)}, {}), t}, {});
+  return c.call("where", {c.call("lt", {t, x}), c.call("add", {t, c.scalar(1)}), t});
 }
 
 template <Rounding rounding>
 Id rounded(const Given& g) {
-  return rounded_by(g.caller(), g.tensor("input"), rounding);
+  return rounded_by(g, g.tensor("input"), rounding);
 }
 
 // sign(NaN) is 0, as in PyTorch.
@@ -58,15 +56,15 @@ Id sign_of(const Given& g, Id x) {
 
 // Rounds halves to even numbers.
 Id nearest(const Caller& c, Id x, Id t) {
-  const auto call = [&](std::string_view op, Id a, Id b) { return c.call(op, {a, b}, {}); };
-  const DType dtype = c.node(x).type.dtype;
-  const Id rest = call("sub", x, t), size = c.call("abs", {rest}, {});
-  const Id half = trunc_of(c, call("mul", t, number(c, 0.5)));
-  const Id odd = call("ne", call("mul", half, number(c, 2)), t);
-  const Id tie = call("logical_and", call("eq", size, number(c, 0.5)), odd);
-  const Id away = call("logical_or", call("gt", size, number(c, 0.5)), tie);
+  const auto call = [&](std::string_view op, Id a, Id b) { return c.call(op, {a, b}); };
+  const DType dtype = c.dtype(x);
+  const Id rest = call("sub", x, t), size = c.call("abs", {rest});
+  const Id half = trunc_of(c, call("mul", t, c.scalar(0.5)));
+  const Id odd = call("ne", call("mul", half, c.scalar(2)), t);
+  const Id tie = call("logical_and", call("eq", size, c.scalar(0.5)), odd);
+  const Id away = call("logical_or", call("gt", size, c.scalar(0.5)), tie);
   const auto count = [&](std::string_view op) {
-    return c.call("to", {call("logical_and", away, call(op, rest, number(c, 0)))}, {{"dtype", dtype}});
+    return c.call("to", {call("logical_and", away, call(op, rest, c.scalar(0)))}, {{"dtype", dtype}});
   };
   return call("sub", call("add", t, count("gt")), count("lt"));
 }
@@ -75,7 +73,7 @@ Id round(const Given& g) {
   const std::int64_t decimals = g.integer("decimals", 0);
   if (decimals == 0) return rounded<nearest>(g);
   const double scale = std::pow(10.0, static_cast<double>(std::clamp<std::int64_t>(decimals, -30, 30)));
-  return g.apply("div", rounded_by(g.caller(), g.apply("mul", g.tensor("input"), scale), nearest), scale);
+  return g.apply("div", rounded_by(g, g.apply("mul", g.tensor("input"), scale), nearest), scale);
 }
 
 Id frac(const Given& g) { return g.apply("sub", g.tensor("input"), rounded<truncated>(g)); }

@@ -15,7 +15,7 @@ Id counts(const Given& g, Id bins, std::int64_t count, std::optional<Id> weights
   const std::int64_t elements = g.shape(bins)[0];
   if (count > max_pairs / std::max<std::int64_t>(elements, 1))
     g.refuse(fmt::format("at most {} pairs of an element and a bin, because all pairs are compared", max_pairs), bins);
-  const Id bin = g.reshape(g.call("arange", {}, {{"end", count}}), {count, 1});
+  const Id bin = g.reshape(g.range(0, count), {count, 1});
   const Id hits = g.apply("eq", bin, bins);
   const Id parts = weights ? g.call("where", {hits, *weights, g.scalar(0)}) : g.to(hits, dtype);
   return g.to(g.call("sum", {parts}, {{"dims", Shape{1}}}), dtype);
@@ -33,9 +33,8 @@ Id histc(const Given& g) {
   const Id flat = g.reshape(x, {element_count(g.shape(x))});
   const Id scaled = g.apply("mul", g.apply("sub", flat, low), static_cast<double>(bins));
   const Id place = g.to(g.apply("div", scaled, high - low), DType::i32);
-  const auto whole = [&](std::int64_t n) { return g.caller().scalar(static_cast<double>(n), DType::i32); };
   const Id inside = g.apply("logical_and", g.apply("ge", flat, low), g.apply("le", flat, high));
-  const Id bin = g.call("where", {inside, g.call("minimum", {place, whole(bins - 1)}), whole(-1)});
+  const Id bin = g.call("where", {inside, g.call("minimum", {place, g.whole(bins - 1)}), g.whole(-1)});
   return counts(g, bin, bins, std::nullopt, g.dtype(x));
 }
 
@@ -64,9 +63,9 @@ Id grouped_product(const Given& g, Id a, Id b, Id offs) {
       g.shape(a)[1] != g.shape(b)[1])
     g.refuse("rows (m, k), matrices (groups, k, n) and the end of each group's rows (groups,)", a);
   const std::int64_t rows = g.shape(a)[0], groups = g.shape(b)[0];
-  const Id row = g.to(g.call("arange", {}, {{"end", rows}}), g.dtype(offs));
+  const Id row = g.to(g.range(0, rows), g.dtype(offs));
   const Id group = g.call("searchsorted", {offs, row}, {{"right", true}});
-  const Id last = g.caller().scalar(static_cast<double>(groups - 1), DType::i32);
+  const Id last = g.whole(groups - 1);
   const Id chosen = g.call("index_select", {b, g.call("minimum", {group, last})}, {{"dim", std::int64_t{0}}});
   const Id product = g.call("matmul", {g.call("unsqueeze", {a}, {{"dim", std::int64_t{1}}}), chosen});
   return g.call("squeeze", {product}, {{"dims", Shape{1}}});

@@ -99,7 +99,7 @@ TensorType infer_index_select(const Inference& call) {
 
 // Copies rows one after the other. A row is the contiguous block of all dimensions after `dim`.
 Values evaluate_index_select(const Operands& o) {
-  const auto dim = static_cast<std::size_t>(o.node.integer("dim"));
+  const std::size_t dim = dim_of(o.node);
   const auto extent = static_cast<std::size_t>(o.shape(0)[dim]);
   std::size_t rest = 1;
   for (std::size_t d = dim + 1; d < o.shape(0).size(); ++d) rest *= static_cast<std::size_t>(o.shape(0)[d]);
@@ -149,7 +149,7 @@ Values evaluate_embedding(const Operands& o) {
 int decompose_embedding(Emitter& e, const TensorCall& call) { return select_along(e, call, 0, false); }
 
 int decompose_index_select(Emitter& e, const TensorCall& call) {
-  return select_along(e, call, static_cast<std::size_t>(call.node.integer("dim")), call.node.flag("wraps"));
+  return select_along(e, call, dim_of(call.node), call.node.flag("wraps"));
 }
 
 python::Value call_embedding(const python::Call& c) {
@@ -279,8 +279,6 @@ int decompose_index(Emitter& e, const TensorCall& call) {
 
 // gather
 
-constexpr AttributeSpec gather_attributes[] = {{"dim", Kind::integer, Required{}}};
-
 TensorType infer_gather(const Inference& call) {
   check_index(call, 1);
   const auto dim = static_cast<std::size_t>(call.normalise_dim("dim", call.rank(0)));
@@ -292,7 +290,7 @@ TensorType infer_gather(const Inference& call) {
 }
 
 Values evaluate_gather(const Operands& o) {
-  const auto dim = static_cast<std::size_t>(o.node.integer("dim"));
+  const std::size_t dim = dim_of(o.node);
   Shape strides = row_major_strides(o.shape(0));
   const auto stride = static_cast<std::size_t>(std::exchange(strides[dim], 0));
   Values result;
@@ -387,7 +385,7 @@ bool may_be_negative(const Caller& c, Id id) {
 
 Id pick(const Caller& c, Id x, Id index, std::int64_t dim) {
   const Node softmax = c.node(x);
-  Shape rows = softmax.type.shape, picked = c.node(index).type.shape;
+  Shape rows = softmax.type.shape, picked = c.shape(index);
   const auto wrapped = static_cast<std::size_t>(dim < 0 ? dim + static_cast<std::int64_t>(rows.size()) : dim);
   if (wrapped < rows.size() && picked.size() == rows.size()) rows[wrapped] = picked[wrapped] = 0;
   if (softmax.op != "log_softmax" || softmax.integer("dim") != static_cast<std::int64_t>(wrapped) || rows != picked)
@@ -395,16 +393,16 @@ Id pick(const Caller& c, Id x, Id index, std::int64_t dim) {
   const Id logits = softmax.args[0];
   const Attributes along = {{"dims", Shape{dim}}, {"keepdim", true}};
   const Id maximum = c.call("amax", {logits}, along);
-  const Id sum = c.call("sum", {c.call("exp", {c.call("sub", {logits, maximum}, {})}, {})}, along);
-  const Id shifted = c.call("sub", {c.call("gather", {logits, index}, {{"dim", dim}}), maximum}, {});
-  return c.call("sub", {shifted, c.call("log", {sum}, {})}, {});
+  const Id sum = c.call("sum", {c.call("exp", {c.call("sub", {logits, maximum})})}, along);
+  const Id shifted = c.call("sub", {c.call("gather", {logits, index}, {{"dim", dim}}), maximum});
+  return c.call("sub", {shifted, c.call("log", {sum})});
 }
 
 Id counted_from_start(const Caller& c, Id index, std::int64_t extent) {
-  const auto number = [&](std::int64_t n) { return c.scalar(static_cast<double>(n), DType::i64); };
+  const auto number = [&](std::int64_t n) { return c.whole(n, DType::i64); };
   if (!may_be_negative(c, index)) return index;
-  const Id negative = c.call("lt", {index, number(0)}, {});
-  return c.call("where", {negative, c.call("add", {index, number(extent)}, {}), index}, {});
+  const Id negative = c.call("lt", {index, number(0)});
+  return c.call("where", {negative, c.call("add", {index, number(extent)}), index});
 }
 
 std::optional<std::vector<double>> known_values(const Caller& c, Id id) {
@@ -436,17 +434,17 @@ Id list_of(const Caller& c, const std::vector<std::int64_t>& numbers) {
   bool even = step != 0;
   for (std::int64_t i = 0; i < count; ++i) even &= numbers[static_cast<std::size_t>(i)] == start + i * step;
   if (!even) return c.list(numbers);
-  return c.call("arange", {}, {{"start", start}, {"end", start + count * step}, {"step", step}});
+  return c.range(start, start + count * step, step);
 }
 
 std::vector<std::optional<Id>> without_masks(const Caller& c, const std::vector<std::optional<Id>>& indices) {
   std::vector<std::optional<Id>> result;
   for (const std::optional<Id>& index : indices) {
-    if (!index || c.node(*index).type.dtype != DType::boolean) {
+    if (!index || c.dtype(*index) != DType::boolean) {
       result.push_back(index);
       continue;
     }
-    const TensorType type = c.node(*index).type;
+    const TensorType type = c.type(*index);
     const auto mask = known_values(c, *index);
     if (!mask || type.shape.empty())
       throw Error(
@@ -486,7 +484,7 @@ std::vector<Operation> index_operations() {
       {"embedding", 2, 2, {}, infer_embedding, evaluate_embedding, decompose_embedding,
        {{"embedding", in_functional, "input, weight, padding_idx=None", call_embedding}},
        {{"aten.embedding", read_embedding}}},
-      {"gather", 2, 2, gather_attributes, infer_gather, evaluate_gather, decompose_gather,
+      {"gather", 2, 2, dim_attribute, infer_gather, evaluate_gather, decompose_gather,
        {{"gather", either, "input, dim, index", call_gather}},
        {{"aten.gather", read_gather}}},
       {"index", 2, any_number, index_attributes, infer_index, evaluate_index, decompose_index,

@@ -9,20 +9,22 @@
 namespace deplo::ir::torch {
 namespace {
 
-std::size_t dim_of(const Node& node) { return static_cast<std::size_t>(node.integer("dim")); }
-
-// Calls f for each line along a dimension, with the offset of its first element and the stride between its elements.
+// Returns the argument after f changed each line along `dim`. f gets the offsets of the line's first element and of its
+// end, and the stride between its elements.
 template <class F>
-void for_each_line(const Shape& shape, std::size_t dim, F&& f) {
-  Shape lines = shape, strides = row_major_strides(shape);
+Values along_lines(const Operands& o, F&& f) {
+  Values result = o.value(0);
+  const std::size_t dim = dim_of(o.node);
+  Shape lines = o.result();
   lines[dim] = 1;
+  const Shape strides = row_major_strides(o.result());
+  const auto extent = static_cast<std::size_t>(o.result()[dim]), stride = static_cast<std::size_t>(strides[dim]);
   for_each_index(lines, std::array{strides},
-                 [&](std::size_t start) { f(start, static_cast<std::size_t>(strides[dim])); });
+                 [&](std::size_t start) { f(result, start, start + extent * stride, stride); });
+  return result;
 }
 
 // cumsum
-
-constexpr AttributeSpec cumsum_attributes[] = {{"dim", Kind::integer, Required{}}};
 
 TensorType infer_cumsum(const Inference& call) {
   if (call.rank(0) == 0) call.expected("a tensor of at least one dimension");
@@ -31,17 +33,14 @@ TensorType infer_cumsum(const Inference& call) {
 }
 
 Values evaluate_cumsum(const Operands& o) {
-  Values result = o.value(0);
-  const std::size_t dim = dim_of(o.node);
-  for_each_line(o.result(), dim, [&](std::size_t start, std::size_t stride) {
+  return along_lines(o, [&](Values& result, std::size_t start, std::size_t end, std::size_t stride) {
     double total = 0, magnitudes = 0;
-    for (std::size_t i = start; i < start + static_cast<std::size_t>(o.result()[dim]) * stride; i += stride) {
+    for (std::size_t i = start; i < end; i += stride) {
       total += result[i];
       if (std::isfinite(result[i])) magnitudes += std::abs(result[i]);
       result[i] = o.sum(total, magnitudes);
     }
   });
-  return result;
 }
 
 template <Op op>
@@ -53,14 +52,10 @@ int decompose_scan(Emitter& e, const TensorCall& call) {
 // Computed in double, which overflows much later than f32. A product with a factor 0 is 0 here, but it is not 0 in f32
 // if the other factors overflow.
 Values evaluate_cumprod(const Operands& o) {
-  Values result = o.value(0);
-  const std::size_t dim = dim_of(o.node);
-  for_each_line(o.result(), dim, [&](std::size_t start, std::size_t stride) {
+  return along_lines(o, [&](Values& result, std::size_t start, std::size_t end, std::size_t stride) {
     double product = 1;
-    for (std::size_t i = start; i < start + static_cast<std::size_t>(o.result()[dim]) * stride; i += stride)
-      result[i] = product *= result[i];
+    for (std::size_t i = start; i < end; i += stride) result[i] = product *= result[i];
   });
-  return result;
 }
 
 TensorType infer_extreme(const Inference& call) {
@@ -72,16 +67,13 @@ TensorType infer_extreme(const Inference& call) {
 // A NaN counts as an extreme, and all later results are NaN.
 template <bool largest>
 Values evaluate_extreme(const Operands& o) {
-  Values result = o.value(0);
-  const std::size_t dim = dim_of(o.node);
-  for_each_line(o.result(), dim, [&](std::size_t start, std::size_t stride) {
-    for (std::size_t i = start + stride; i < start + static_cast<std::size_t>(o.result()[dim]) * stride; i += stride) {
+  return along_lines(o, [&](Values& result, std::size_t start, std::size_t end, std::size_t stride) {
+    for (std::size_t i = start + stride; i < end; i += stride) {
       const double before = result[i - stride];
       const bool is_passed = std::isnan(before) || (largest ? result[i] < before : before < result[i]);
       if (is_passed) result[i] = before;
     }
   });
-  return result;
 }
 
 // Returns the running extremes, and for each the last index at which it occurs: PyTorch compares an element with the
@@ -95,9 +87,9 @@ std::vector<Id> running_extreme(const Given& g) {
   const Id extreme = g.call(largest ? "cummax" : "cummin", {x}, along);
   Shape line(g.rank(x), 1);
   line[dim] = g.shape(x)[dim];
-  const Id place = g.reshape(g.call("arange", {}, {{"end", line[dim]}}), line);
+  const Id place = g.reshape(g.range(0, line[dim]), line);
   const Id hit = g.apply("logical_or", g.apply("eq", x, extreme), g.apply("ne", x, x));
-  const Id index = g.call("cummax", {g.where(hit, place, g.caller().scalar(0, DType::i32))}, along);
+  const Id index = g.call("cummax", {g.where(hit, place, g.scalar(0, DType::i32))}, along);
   return {g.to(extreme, g.dtype(given)), g.to(index, DType::i64)};
 }
 
@@ -119,16 +111,16 @@ std::vector<Id> read_cumsum(pt2::Call& call) {
 // clang-format off
 std::vector<Operation> order_operations() {
   return {
-      {"cummax", 1, 1, cumsum_attributes, infer_extreme, evaluate_extreme<true>, decompose_scan<Op::maximum>,
+      {"cummax", 1, 1, dim_attribute, infer_extreme, evaluate_extreme<true>, decompose_scan<Op::maximum>,
        {{"cummax", either, "input, dim", call_running_extreme<true>}},
        {{"aten.cummax", read_made<along_dimension<running_extreme<true>>>}}},
-      {"cummin", 1, 1, cumsum_attributes, infer_extreme, evaluate_extreme<false>, decompose_scan<Op::minimum>,
+      {"cummin", 1, 1, dim_attribute, infer_extreme, evaluate_extreme<false>, decompose_scan<Op::minimum>,
        {{"cummin", either, "input, dim", call_running_extreme<false>}},
        {{"aten.cummin", read_made<along_dimension<running_extreme<false>>>}}},
-      {"cumprod", 1, 1, cumsum_attributes, infer_cumsum, evaluate_cumprod, decompose_scan<Op::multiply>,
+      {"cumprod", 1, 1, dim_attribute, infer_cumsum, evaluate_cumprod, decompose_scan<Op::multiply>,
        {{"cumprod", either, "input, dim, *, dtype=None", call_cumsum}},
        {{"aten.cumprod", read_cumsum}}},
-      {"cumsum", 1, 1, cumsum_attributes, infer_cumsum, evaluate_cumsum, decompose_scan<Op::add>,
+      {"cumsum", 1, 1, dim_attribute, infer_cumsum, evaluate_cumsum, decompose_scan<Op::add>,
        {{"cumsum", either, "input, dim, *, dtype=None", call_cumsum}},
        {{"aten.cumsum", read_cumsum}}},
   };

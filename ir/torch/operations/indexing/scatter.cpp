@@ -13,8 +13,6 @@
 namespace deplo::ir::torch {
 namespace {
 
-constexpr AttributeSpec scatter_attributes[] = {{"dim", Kind::integer, Required{}}};
-
 TensorType infer_scatter(const Inference& call) {
   if (!is_index_type(call.dtype(1))) call.expected("indices of int32 or int64");
   if (call.dtype(0) != call.dtype(2) || call.dtype(0) == DType::boolean) call.expected("numbers of one dtype");
@@ -33,7 +31,7 @@ TensorType infer_scatter(const Inference& call) {
 
 template <bool adds>
 Values evaluate_scatter(const Operands& o) {
-  const auto dim = static_cast<std::size_t>(o.node.integer("dim"));
+  const std::size_t dim = dim_of(o.node);
   Shape strides = row_major_strides(o.result());
   const auto stride = static_cast<std::size_t>(std::exchange(strides[dim], 0));
   Values result = o.value(0);
@@ -101,8 +99,8 @@ template <bool adds>
 Id scatter(const Given& g) {
   const Id x = g.tensor("input"), index = g.tensor("index");
   Scatter s = {x, index, g.operand(g.has("src") ? "src" : "value"), g.dim(g.integer("dim", 0), g.rank(x))};
-  if (const Node source = g.caller().node(s.source); source.kind == Node::Kind::scalar)
-    s.source = g.call("full", {}, {{"shape", g.shape(index)}, {"value", source.value}, {"dtype", g.dtype(x)}});
+  if (const Node source = g.node(s.source); source.kind == Node::Kind::scalar)
+    s.source = g.full(g.shape(index), source.value, g.dtype(x));
   else if (source.type.shape.empty() && g.shape(index) == Shape{1})
     s.source = g.reshape(s.source, {1});  // of a tensor without dimensions
   const std::string by = g.text("reduce", "");
@@ -114,7 +112,7 @@ Id scatter(const Given& g) {
 // Writes (scatter) or adds (scatter_add) the rows of the source to the rows of x that `index`, of one dimension,
 // selects.
 Id scatter_rows(const Caller& c, std::string_view op, Id x, std::int64_t dim, Id index, Id source) {
-  const Shape shape = c.node(source).type.shape, places = c.node(index).type.shape;
+  const Shape shape = c.shape(source), places = c.shape(index);
   const auto wrapped = static_cast<std::size_t>(dim < 0 ? dim + static_cast<std::int64_t>(shape.size()) : dim);
   if (places.size() != 1 || wrapped >= shape.size() || places[0] != shape[wrapped])
     throw Error(
@@ -130,12 +128,12 @@ Id index_add(const Given& g) {
   const Id x = g.tensor("input"), index = g.tensor("index");
   Id source = g.tensor("source");
   if (g.has("alpha") && g.number("alpha", 1) != 1) source = g.apply("mul", source, g.operand("alpha"));
-  return scatter_rows(g.caller(), "scatter_add", x, g.integer("dim", 0), index, source);
+  return scatter_rows(g, "scatter_add", x, g.integer("dim", 0), index, source);
 }
 
 /// Scatters rows of any dtype. Booleans are scattered as integers.
 Id scatter_any(const Caller& c, std::string_view op, Id x, std::int64_t dim, Id index, Id source) {
-  const DType dtype = c.node(x).type.dtype;
+  const DType dtype = c.dtype(x);
   if (dtype != DType::boolean) return scatter_rows(c, op, x, dim, index, source);
   const Attributes whole = {{"dtype", DType::i32}}, truth = {{"dtype", DType::boolean}};
   return c.call("to", {scatter_rows(c, op, c.call("to", {x}, whole), dim, index, c.call("to", {source}, whole))},
@@ -145,12 +143,12 @@ Id scatter_any(const Caller& c, std::string_view op, Id x, std::int64_t dim, Id 
 // The source replaces the rows of x that the index selects.
 Id index_copy(const Given& g) {
   const Id x = g.tensor("input"), index = g.tensor("index"), source = g.tensor("source");
-  return scatter_any(g.caller(), "scatter", x, g.integer("dim", 0), index, source);
+  return scatter_any(g, "scatter", x, g.integer("dim", 0), index, source);
 }
 
 Id index_put(const Given& g) {
   const Id x = g.tensor("input");
-  return put_by_tensors(g.caller(), x, g.optional_tensors("indices"), g.tensor("values"), g.flag("accumulate", false));
+  return put_by_tensors(g, x, g.optional_tensors("indices"), g.tensor("values"), g.flag("accumulate", false));
 }
 
 /// Returns x with `part` in place of the elements start, start + step, … along a dimension.
@@ -172,8 +170,8 @@ Id replaced(const Given& g, Id x, Id part, std::size_t dim, std::int64_t start, 
     if (end < extent) parts.push_back(g.slice(x, dim, end, extent));
     return parts.size() == 1 ? part : g.call("cat", parts, {{"dim", along}});
   }
-  const Id places = g.call("arange", {}, {{"start", start}, {"end", end}, {"step", step}});
-  return scatter_any(g.caller(), "scatter", x, along, places, part);
+  const Id places = g.range(start, end, step);
+  return scatter_any(g, "scatter", x, along, places, part);
 }
 
 Id slice_scatter(const Given& g) {
@@ -208,7 +206,7 @@ std::optional<Id> single_mask(const Caller& c, const std::vector<std::optional<I
   const auto given = [](const std::optional<Id>& index) { return index.has_value(); };
   const auto at = std::ranges::find_if(indices, given);
   if (at == indices.end() || std::any_of(at + 1, indices.end(), given)) return {};
-  const TensorType type = c.node(**at).type;
+  const TensorType type = c.type(**at);
   const auto before = at - indices.begin(), after = before + static_cast<std::ptrdiff_t>(type.shape.size());
   const auto rank = static_cast<std::ptrdiff_t>(x.size()), kept = static_cast<std::ptrdiff_t>(values.size());
   if (type.dtype != DType::boolean || after > rank || kept > rank - after) return {};
@@ -240,20 +238,12 @@ Id in_covered_part(const Given& g, Scatter s, const std::function<Id(const Scatt
 
 // The indexed dimensions are moved to the front and become a single dimension. Its rows are selected by flat indices.
 Id put_by_tensors(const Caller& c, Id x, const std::vector<std::optional<Id>>& given, Id values, bool adds) {
-  const Shape shape = c.node(x).type.shape;
-  if (const auto mask = single_mask(c, given, shape, c.node(values).type.shape)) {
-    const DType dtype = c.node(x).type.dtype;
-    const Id put = c.node(values).type.dtype == dtype ? values : c.call("to", {values}, {{"dtype", dtype}});
-    return c.call("where", {*mask, adds ? c.call("add", {x, put}, {}) : put, x}, {});
+  const Shape shape = c.shape(x);
+  if (const auto mask = single_mask(c, given, shape, c.shape(values))) {
+    const Id put = c.to(values, c.dtype(x));
+    return c.call("where", {*mask, adds ? c.call("add", {x, put}) : put, x});
   }
   const std::vector<std::optional<Id>> indices = without_masks(c, given);
-  const auto reshaped = [&](Id id, const Shape& to) {
-    return c.node(id).type.shape == to ? id : c.call("reshape", {id}, {{"shape", to}});
-  };
-  const auto number = [&](std::int64_t n) { return c.scalar(static_cast<double>(n), DType::i32); };
-  const auto permuted = [&](Id id, const Shape& dims) {
-    return std::ranges::is_sorted(dims) ? id : c.call("permute", {id}, {{"dims", dims}});
-  };
   Shape order, rest, indexed, broad;
   Id places = -1;
   for (std::size_t d = 0; d < shape.size(); ++d) {
@@ -262,11 +252,11 @@ Id put_by_tensors(const Caller& c, Id x, const std::vector<std::optional<Id>>& g
       continue;
     }
     Id index = *indices[d];
-    if (!is_index_type(c.node(index).type.dtype))
-      throw Error(fmt::format("expected indices of int32 or int64, found {}", print(c.node(index).type)));
+    if (!is_index_type(c.dtype(index)))
+      throw Error(fmt::format("expected indices of int32 or int64, found {}", print(c.type(index))));
     index = counted_from_start(c, index, shape[d]);
-    broad = broadcast("index_put", broad, c.node(index).type.shape);
-    places = places < 0 ? index : c.call("add", {c.call("mul", {places, number(shape[d])}, {}), index}, {});
+    broad = broadcast("index_put", broad, c.shape(index));
+    places = places < 0 ? index : c.call("add", {c.call("mul", {places, c.whole(shape[d])}), index});
     order.push_back(static_cast<std::int64_t>(d));
     indexed.push_back(shape[d]);
   }
@@ -286,29 +276,26 @@ Id put_by_tensors(const Caller& c, Id x, const std::vector<std::optional<Id>>& g
   for (std::size_t d = 0; d < broad.size(); ++d) first.push_back(static_cast<std::int64_t>(place + d));
   for (std::size_t d = 0; d < whole.size(); ++d)
     if (d < place || d >= place + broad.size()) first.push_back(static_cast<std::int64_t>(d));
-  if (c.node(values).type.dtype != c.node(x).type.dtype)
-    values = c.call("to", {values}, {{"dtype", c.node(x).type.dtype}});
-  if (c.node(values).type.shape != whole) values = c.call("expand", {values}, {{"shape", whole}});
-  values = reshaped(permuted(values, first), picked);
-  if (c.node(places).type.shape != broad) places = c.call("expand", {places}, {{"shape", broad}});
+  values = c.reshape(c.permute(c.expand(c.to(values, c.dtype(x)), whole), first), picked);
+  places = c.expand(places, broad);
   order.insert(order.end(), rest.begin(), rest.end());
   Shape moved;
   for (std::size_t d = 0; d < order.size(); ++d) {
     moved.push_back(shape[static_cast<std::size_t>(order[d])]);
     back[static_cast<std::size_t>(order[d])] = static_cast<std::int64_t>(d);
   }
-  const Id table = reshaped(permuted(x, order), rows);
-  const Id put = scatter_any(c, adds ? "scatter_add" : "scatter", table, 0, reshaped(places, {picked[0]}), values);
-  return permuted(reshaped(put, moved), back);
+  const Id table = c.reshape(c.permute(x, order), rows);
+  const Id put = scatter_any(c, adds ? "scatter_add" : "scatter", table, 0, c.reshape(places, {picked[0]}), values);
+  return c.permute(c.reshape(put, moved), back);
 }
 
 // clang-format off
 std::vector<Operation> scatter_operations() {
   return {
-      {"scatter", 3, 3, scatter_attributes, infer_scatter, evaluate_scatter<false>, decompose_scatter,
+      {"scatter", 3, 3, dim_attribute, infer_scatter, evaluate_scatter<false>, decompose_scatter,
        {{"scatter", either, "input, dim, index, src=None, *, value=None, reduce=None", call_made<along_dimension<scatter<false>>>}},
        {{"aten.scatter", read_made<along_dimension<scatter<false>>>}}},
-      {"scatter_add", 3, 3, scatter_attributes, infer_scatter, evaluate_scatter<true>, decompose_scatter_add,
+      {"scatter_add", 3, 3, dim_attribute, infer_scatter, evaluate_scatter<true>, decompose_scatter_add,
        {{"scatter_add", either, "input, dim, index, src", call_made<along_dimension<scatter<true>>>}},
        {{"aten.scatter_add", read_made<along_dimension<scatter<true>>>}}},
   };

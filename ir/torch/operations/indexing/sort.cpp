@@ -19,8 +19,6 @@ using tensor::identity;
 
 constexpr std::int64_t vector = 16;  // f32 lanes of AVX-512, which sum 16 elements at once
 
-std::size_t dim_of(const Node& node) { return static_cast<std::size_t>(node.integer("dim")); }
-
 // Inserts a dimension into a shape or into coordinates.
 template <class Dimensions>
 Dimensions with_dimension(Dimensions dimensions, std::size_t dim, typename Dimensions::value_type added) {

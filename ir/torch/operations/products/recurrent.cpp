@@ -247,9 +247,7 @@ python::Value call_network(const python::Call& call) {
   if (!batched) n.x = g.call("unsqueeze", {n.x}, {{"dim", std::int64_t{1}}});
   if (batch_first) n.x = swapped(g, n.x);
   if (!call.given("hx")) {
-    const Id zeros = g.call(
-        "full", {},
-        {{"shape", Shape{n.layers * directions, g.shape(n.x)[1], size}}, {"value", 0.0}, {"dtype", g.dtype(n.x)}});
+    const Id zeros = g.full(Shape{n.layers * directions, g.shape(n.x)[1], size}, 0, g.dtype(n.x));
     n.states = {zeros, zeros};
   } else {
     n.states = cell == Cell::lstm ? g.tensors("hx") : std::vector<Id>{g.tensor("hx")};

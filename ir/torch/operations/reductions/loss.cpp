@@ -201,7 +201,7 @@ Id multi_margin_loss(const Given& g) {
   const Id above = g.apply("relu", g.apply("add", g.apply("sub", x, own), g.number("margin", 1)));
   const double p = g.number("p", 1);
   if (p != 1 && p != 2) g.fail("p", "1 or 2");
-  const Id classes = g.call("arange", {}, {{"end", g.shape(x)[1]}});
+  const Id classes = g.range(0, g.shape(x)[1]);
   const Id others = g.where(g.apply("eq", classes, column), g.scalar(0), p == 1 ? above : squared(g, above));
   Id losses = g.call("mean", {others}, {{"dims", Shape{1}}});
   if (g.has("weight"))

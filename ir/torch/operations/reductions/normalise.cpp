@@ -16,8 +16,6 @@ constexpr double float_epsilon = 0x1p-23;  // torch.finfo(torch.float32).eps
 
 // softmax, log_softmax
 
-constexpr AttributeSpec softmax_attributes[] = {{"dim", Kind::integer, Required{}}};
-
 TensorType infer_softmax(const Inference& call) {
   check_float(call);
   call.normalise_dim("dim", call.rank(0));
@@ -43,7 +41,7 @@ void softmax(const Lane& lane, bool logarithm) {
 
 template <bool logarithm>
 Values evaluate_softmax(const Operands& o) {
-  const auto dim = static_cast<std::size_t>(o.node.integer("dim"));
+  const std::size_t dim = dim_of(o.node);
   const auto size = static_cast<std::size_t>(o.shape(0)[dim]);
   const auto stride = static_cast<std::size_t>(row_major_strides(o.shape(0))[dim]);
   const Values& x = o.value(0);
@@ -251,14 +249,14 @@ std::vector<Operation> normalisation_operations() {
        {{"layer_norm", in_torch | in_functional, "input, normalized_shape, weight=None, bias=None, eps=1e-05",
          call_layer_norm}},
        {{"aten.layer_norm", read_norm}, {"aten.native_layer_norm", read_norm}}},
-      {"log_softmax", 1, 1, softmax_attributes, infer_softmax, evaluate_softmax<true>, decompose_log_softmax,
+      {"log_softmax", 1, 1, dim_attribute, infer_softmax, evaluate_softmax<true>, decompose_log_softmax,
        {{"log_softmax", either, along_dim, call_softmax}, {"log_softmax", in_functional, along_any_dim, call_softmax},
         {"LogSoftmax", stateless_module, "dim=None"}},
        {{"aten.log_softmax", read_softmax}, {"aten._log_softmax", read_softmax}}},
       {"rms_norm", 1, 2, rms_norm_attributes, infer_norm, evaluate_rms_norm, decompose_rms_norm,
        {{"rms_norm", in_torch | in_functional, "input, normalized_shape, weight=None, eps=None", call_rms_norm}},
        {{"aten.rms_norm", read_norm}, {"aten._fused_rms_norm", read_norm}}},
-      {"softmax", 1, 1, softmax_attributes, infer_softmax, evaluate_softmax<false>, decompose_softmax,
+      {"softmax", 1, 1, dim_attribute, infer_softmax, evaluate_softmax<false>, decompose_softmax,
        {{"softmax", either, along_dim, call_softmax}, {"softmax", in_functional, along_any_dim, call_softmax},
         {"Softmax", stateless_module, "dim=None"}},
        {{"aten.softmax", read_softmax}, {"aten._softmax", read_softmax}, {"aten._safe_softmax", read_safe_softmax}}},

@@ -320,10 +320,10 @@ Id extreme_index(const Caller& c, const Node& extreme) {
   Shape along(values.type.shape.size(), 1);
   along[static_cast<std::size_t>(dim)] = count;
   const Id best = c.call(op, {x}, {{"dims", Shape{dim}}, {"keepdim", true}});
-  Id hit = c.call("eq", {x, best}, {});
-  if (is_float(values.type.dtype)) hit = c.call("logical_or", {hit, c.call("ne", {x, x}, {})}, {});
+  Id hit = c.call("eq", {x, best});
+  if (is_float(values.type.dtype)) hit = c.call("logical_or", {hit, c.call("ne", {x, x})});
   const Id place = c.call("reshape", {c.call("arange", {}, {{"end", count}})}, {{"shape", along}});
-  const Id chosen = c.call("where", {hit, place, c.scalar(static_cast<double>(count - 1), DType::i32)}, {});
+  const Id chosen = c.call("where", {hit, place, c.whole(count - 1)});
   return c.call("amin", {chosen}, {{"dims", Shape{dim}}, {"keepdim", keepdim}});
 }
 

@@ -73,7 +73,7 @@ Expr clamp(const Expr& e, std::int64_t extent, const Ranges& ranges) {
 // Joins the arguments along `dim`. Each argument is a branch of the index map. `extents`: the arguments' extents along
 // `dim`. `own`: whether the arguments have this dimension.
 int joined(Emitter& e, const TensorCall& call, const Dims& extents, bool own) {
-  const auto dim = static_cast<std::size_t>(call.node.integer("dim"));
+  const std::size_t dim = dim_of(call.node);
   const Ranges ranges = tensor::coordinate_ranges(call.shape());
   tensor::IndexMap map;
   std::vector<int> args;

@@ -189,8 +189,6 @@ std::vector<Id> read_view(pt2::Call& call) {
 
 // unsqueeze
 
-constexpr AttributeSpec unsqueeze_attributes[] = {{"dim", Kind::integer, Required{}}};
-
 TensorType infer_unsqueeze(const Inference& call) {
   TensorType type = call.type(0);
   const std::int64_t dim = call.normalise_dim("dim", call.rank(0) + 1);
@@ -265,8 +263,8 @@ constexpr std::int64_t max_repeats = std::int64_t{1} << 24;
 Id repeat_interleave(const Given& g) {
   g.ignore({"output_size"});
   const Id given = g.operand("repeats");
-  const Node number = g.caller().node(given);
-  const auto known = number.kind == Node::Kind::scalar ? std::vector{number.value} : known_values(g.caller(), given);
+  const Node number = g.node(given);
+  const auto known = number.kind == Node::Kind::scalar ? std::vector{number.value} : known_values(g, given);
   if (!known) g.fail("repeats", "a number, or a constant tensor (the result's shape cannot depend on data)");
   const double total = std::accumulate(known->begin(), known->end(), 0.0);
   if (std::ranges::any_of(*known, [](double n) { return n < 0; }) || total > static_cast<double>(max_repeats))
@@ -275,7 +273,7 @@ Id repeat_interleave(const Given& g) {
     std::vector<std::int64_t> all;
     for (std::size_t i = 0; i < known->size(); ++i)
       all.insert(all.end(), static_cast<std::size_t>((*known)[i]), static_cast<std::int64_t>(i));
-    return list_of(g.caller(), all);
+    return list_of(g, all);
   };
   if (!g.has("input")) return places();
   Id x = g.tensor("input");
@@ -348,7 +346,7 @@ std::vector<Operation> layout_operations() {
        {{"aten.transpose", read_plain}, {"aten.swapaxes", read_swapped}, {"aten.swapdims", read_swapped},
         {"aten.t", read_t}, {"aten.mT", read_t}, {"aten.mH", read_t}, {"aten.matrix_H", read_t},
         {"aten.adjoint", read_t}, {"aten.numpy_T", read_reversed}}},
-      {"unsqueeze", 1, 1, unsqueeze_attributes, infer_unsqueeze, evaluate_reshape, decompose_reshape,
+      {"unsqueeze", 1, 1, dim_attribute, infer_unsqueeze, evaluate_reshape, decompose_reshape,
        {{"unsqueeze", either, "input, dim", call_plain}},
        {{"aten.unsqueeze", read_plain}}},
   };

@@ -44,14 +44,14 @@ TensorType infer_slice(const Inference& call) {
 
 Values evaluate_slice(const Operands& o) {
   Shape strides = row_major_strides(o.shape(0));
-  std::int64_t& stride = strides[static_cast<std::size_t>(o.node.integer("dim"))];
+  std::int64_t& stride = strides[dim_of(o.node)];
   const std::int64_t start = o.node.integer("start") * stride;
   stride *= o.node.integer("step");
   return strided(o, strides, start);
 }
 
 int decompose_slice(Emitter& e, const TensorCall& call) {
-  const auto dim = static_cast<std::size_t>(call.node.integer("dim"));
+  const std::size_t dim = dim_of(call.node);
   Coordinates coordinates = identity(call.shape());
   coordinates[dim] = simplify(coordinates[dim] * call.node.integer("step") + call.node.integer("start"));
   return e.map(call.args[0], call.shape(), std::move(coordinates), "map");

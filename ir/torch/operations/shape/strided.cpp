@@ -44,15 +44,14 @@ std::vector<Id> read(pt2::Call& call) {
   const std::int64_t count = element_count(g.shape(x));
   if (offset < 0 || std::ranges::any_of(stride, [](std::int64_t s) { return s < 0; }) || last >= count)
     call.fail("size", fmt::format("indices within the tensor's {} elements", count));
-  Id place = g.caller().scalar(static_cast<double>(offset), DType::i64);
+  Id place = g.whole(offset, DType::i64);
   for (std::size_t d = 0; d < size.size(); ++d) {
     Shape along(size.size(), 1);
     along[d] = size[d];
-    const Id steps = g.apply("mul", g.reshape(g.range(0, size[d], 1), along),
-                             g.caller().scalar(static_cast<double>(stride[d]), DType::i64));
+    const Id steps = g.apply("mul", g.reshape(g.range(0, size[d], 1), along), g.whole(stride[d], DType::i64));
     place = g.apply("add", steps, place);
   }
-  return {pick_by_tensors(g.caller(), g.reshape(g.permute(x, order), {count}), {place})};
+  return {pick_by_tensors(g, g.reshape(g.permute(x, order), {count}), {place})};
 }
 
 }  // namespace

@@ -36,9 +36,8 @@ Id nearest(const Given& g, Id x, const Step& s, bool exact) {
     all.push_back(place(i));
     whole &= all.back() == (2 * i + twice) * s.extent / (2 * s.places);
   }
-  if (!whole) return g.select(x, s.dim, list_of(g.caller(), all));
-  const Id doubled = g.call(
-      "arange", {}, {{"start", twice * s.extent}, {"end", (2 * s.places + twice) * s.extent}, {"step", 2 * s.extent}});
+  if (!whole) return g.select(x, s.dim, list_of(g, all));
+  const Id doubled = g.range(twice * s.extent, (2 * s.places + twice) * s.extent, 2 * s.extent);
   return g.select(x, s.dim, g.call("floor_divide", {doubled}, {{"divisor", 2 * s.places}}));
 }
 
@@ -56,16 +55,14 @@ Id along(const Given& g, Id vector, const Step& s, std::size_t rank) {
   return g.reshape(vector, shape);
 }
 
-Id whole(const Given& g, std::int64_t n) { return g.caller().scalar(static_cast<double>(n), DType::i32); }
-
 Id clamped(const Given& g, Id index, std::int64_t extent) {
-  return g.call("minimum", {g.call("maximum", {index, whole(g, 0)}), whole(g, extent - 1)});
+  return g.call("minimum", {g.call("maximum", {index, g.whole(0)}), g.whole(extent - 1)});
 }
 
 Id linear(const Given& g, Id x, const Step& s) {
   const Id at = places(g, s, false);
   const Id low = clamped(g, g.to(at, DType::i32), s.extent);
-  const Id high = clamped(g, g.call("add", {low, whole(g, 1)}), s.extent);
+  const Id high = clamped(g, g.call("add", {low, g.whole(1)}), s.extent);
   const Id fraction = g.apply("sub", at, g.to(low, DType::f32));
   const Id weight = g.to(along(g, fraction, s, g.rank(x)), g.dtype(x));
   const Id first = g.apply("mul", g.select(x, s.dim, low), g.apply("sub", 1.0, weight));
@@ -75,12 +72,12 @@ Id linear(const Given& g, Id x, const Step& s) {
 Id cubic(const Given& g, Id x, const Step& s) {
   const Id at = places(g, s, true);
   // Adding 1 before the conversion makes it round down, because the places begin above -1.
-  const Id low = g.call("sub", {g.to(g.apply("add", at, 1.0), DType::i32), whole(g, 1)});
+  const Id low = g.call("sub", {g.to(g.apply("add", at, 1.0), DType::i32), g.whole(1)});
   const Id t = g.apply("sub", at, g.to(low, DType::f32));
   const std::array<Id, 4> weights = cubic_weights(g, t);
   Id sum = -1;
   for (std::int64_t i = 0; i < 4; ++i) {
-    const Id index = clamped(g, g.call("add", {low, whole(g, i - 1)}), s.extent);
+    const Id index = clamped(g, g.call("add", {low, g.whole(i - 1)}), s.extent);
     const Id weight = g.to(along(g, weights[static_cast<std::size_t>(i)], s, g.rank(x)), g.dtype(x));
     const Id part = g.apply("mul", g.select(x, s.dim, index), weight);
     sum = sum < 0 ? part : g.apply("add", sum, part);
@@ -115,7 +112,7 @@ Id antialiased(const Given& g, Id x, const Step& s, bool is_cubic) {
     for (std::int64_t j = first; j < end; ++j)
       table[static_cast<std::size_t>(j * s.places + i)] = static_cast<float>(weight(j) / total);
   }
-  const Id weights = g.to(g.reshape(g.caller().list(std::move(table)), {s.extent, s.places}), g.dtype(x));
+  const Id weights = g.to(g.reshape(g.list(std::move(table)), {s.extent, s.places}), g.dtype(x));
   const Attributes last = {{"dim0", static_cast<std::int64_t>(s.dim)}, {"dim1", std::int64_t{-1}}};
   return g.call("transpose", {g.call("matmul", {g.call("transpose", {x}, last), weights})}, last);
 }

@@ -124,17 +124,13 @@ Id numbers_of(const Given& g, const Pool& p, Id element) {
     inner /= p.kernel[d];
     Id within = inner == 1 ? element : g.call("floor_divide", {element}, {{"divisor", inner}});
     if (d > 0) within = g.call("remainder", {within}, {{"divisor", p.kernel[d]}});
-    if (p.dilation[d] != 1)
-      within = g.call("mul", {within, g.caller().scalar(static_cast<double>(p.dilation[d]), DType::i32)});
+    if (p.dilation[d] != 1) within = g.call("mul", {within, g.whole(p.dilation[d])});
     Shape along(shape.size(), 1);
     along[p.first(g) + d] = p.places[d];
-    const Id begins =
-        g.call("arange", {},
-               {{"start", -p.padding[d]}, {"end", p.places[d] * p.stride[d] - p.padding[d]}, {"step", p.stride[d]}});
+    const Id begins = g.range(-p.padding[d], p.places[d] * p.stride[d] - p.padding[d], p.stride[d]);
     const Id place = g.apply("add", within, g.reshape(begins, along));
     const std::int64_t extent = g.shape(p.x)[p.first(g) + d];
-    const Id before =
-        flat < 0 ? flat : g.call("mul", {flat, g.caller().scalar(static_cast<double>(extent), DType::i32)});
+    const Id before = flat < 0 ? flat : g.call("mul", {flat, g.whole(extent)});
     flat = before < 0 ? place : g.apply("add", before, place);
   }
   return flat;
@@ -144,19 +140,18 @@ Id numbers_of(const Given& g, const Pool& p, Id element) {
 /// maximum and is not padding.
 Id chosen_elements(const Given& g, const Pool& p, Id elements, Id maxima) {
   const std::int64_t count = g.shape(elements).back();
-  const auto number = [&](std::int64_t n) { return g.caller().scalar(static_cast<double>(n), DType::i32); };
-  const Id place = g.call("arange", {}, {{"end", count}});
+  const Id place = g.range(0, count);
   Id hit = g.apply("eq", elements, g.call("unsqueeze", {maxima}, {{"dim", std::int64_t{-1}}}));
   if (std::ranges::any_of(margins(g, p), [](std::int64_t n) { return n > 0; })) {
     Pool ones = p;
-    ones.x = g.call("full", {}, {{"shape", g.shape(p.x)}, {"value", 1.0}, {"dtype", DType::f32}});
+    ones.x = g.full(g.shape(p.x), 1.0, DType::f32);
     hit = g.apply("logical_and", hit, g.apply("ne", windows(g, ones.x, ones, margins(g, p), 0), 0.0));
   }
-  const Id first = over_windows(g, "amin", g.call("where", {hit, place, number(count - 1)}));
+  const Id first = over_windows(g, "amin", g.call("where", {hit, place, g.whole(count - 1)}));
   if (!is_float(g.dtype(elements))) return first;
   const Id is_nan = g.apply("ne", elements, elements);
-  const Id last = over_windows(g, "amax", g.call("where", {is_nan, place, number(-1)}));
-  return g.call("where", {g.call("lt", {last, number(0)}), first, last});
+  const Id last = over_windows(g, "amax", g.call("where", {is_nan, place, g.whole(-1)}));
+  return g.call("where", {g.call("lt", {last, g.whole(0)}), first, last});
 }
 
 std::vector<Id> max_and_indices(const Given& g) {
@@ -193,7 +188,7 @@ Id counts(const Given& g, const Pool& p, bool with_padding) {
     pad[2 * (p.dims - 1 - d)] -= p.padding[d];
     pad[2 * (p.dims - 1 - d) + 1] -= p.padding[d];
   }
-  ones.x = g.call("full", {}, {{"shape", extents}, {"value", 1.0}, {"dtype", g.dtype(p.x)}});
+  ones.x = g.full(extents, 1.0, g.dtype(p.x));
   return over_windows(g, "sum", windows(g, ones.x, ones, pad, 0));
 }
 
@@ -245,16 +240,14 @@ Adaptive adaptive_windows(const Given& g, Id x, std::size_t dim, std::int64_t pl
   const auto begin = [&](std::int64_t i) { return i * extent / places; };
   const auto end = [&](std::int64_t i) { return ((i + 1) * extent + places - 1) / places; };
   for (std::int64_t i = 0; i < places; ++i) longest = std::max(longest, end(i) - begin(i));
-  const auto number = [&](std::int64_t n) { return g.caller().scalar(static_cast<double>(n), DType::i32); };
-  const auto range = [&](std::int64_t start, std::int64_t count, std::int64_t step) {
-    return g.call("arange", {}, {{"start", start}, {"end", start + count * step}, {"step", step}});
-  };
-  const Id begins = g.call("floor_divide", {range(0, places, extent)}, {{"divisor", places}});
-  const Id ends = g.call("floor_divide", {range(extent + places - 1, places, extent)}, {{"divisor", places}});
+  const Id begins = g.call("floor_divide", {g.range(0, places * extent, extent)}, {{"divisor", places}});
+  const std::int64_t first_end = extent + places - 1;
+  const Id ends =
+      g.call("floor_divide", {g.range(first_end, first_end + places * extent, extent)}, {{"divisor", places}});
   const Id lengths = g.apply("sub", ends, begins);
-  const Id element = range(0, longest, 1);
+  const Id element = g.range(0, longest);
   const Id at = g.apply("add", g.reshape(begins, {places, 1}), element);
-  const Id flat = g.reshape(g.call("minimum", {at, number(extent - 1)}), {places * longest});
+  const Id flat = g.reshape(g.call("minimum", {at, g.whole(extent - 1)}), {places * longest});
   const Id picked = g.call("index_select", {x, flat}, {{"dim", static_cast<std::int64_t>(dim)}});
   Shape shape = g.shape(x), along(shape.size() + 1, 1);
   shape[dim] = places;
@@ -273,7 +266,7 @@ Id adaptive_pool(const Given& g, Id x, const Shape& places, bool mean) {
   if (std::ranges::count(places, 0) > 0) {  // the result has no elements
     Shape shape = g.shape(x);
     std::ranges::copy(places, shape.begin() + static_cast<std::ptrdiff_t>(first));
-    return g.call("full", {}, {{"shape", shape}, {"value", 0.0}, {"dtype", g.dtype(x)}});
+    return g.full(shape, 0.0, g.dtype(x));
   }
   for (std::size_t d = 0; d < dims; ++d) {
     const std::size_t dim = first + d;

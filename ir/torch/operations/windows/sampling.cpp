@@ -36,9 +36,9 @@ Id reflected(const Given& g, Id x, std::int64_t extent, bool aligned) {
   const double low = aligned ? 0 : -0.5, span = static_cast<double>(aligned ? extent - 1 : extent);
   if (span == 0) return g.apply("mul", x, 0.0);
   const Id size = g.apply("abs", g.apply("sub", x, low));
-  const Id turns = floor_of(g.caller(), g.apply("div", size, span));
+  const Id turns = floor_of(g, g.apply("div", size, span));
   const Id rest = g.apply("sub", size, g.apply("mul", turns, span));
-  const Id even = g.apply("mul", floor_of(g.caller(), g.apply("mul", turns, 0.5)), 2.0);
+  const Id even = g.apply("mul", floor_of(g, g.apply("mul", turns, 0.5)), 2.0);
   return g.apply("add", g.where(g.apply("eq", turns, even), rest, g.apply("sub", span, rest)), low);
 }
 
@@ -69,7 +69,7 @@ Id picked(const Given& g, const Image& image, Id x, Id y, Id weight) {
 }
 
 Id bilinear(const Given& g, const Image& image, Id x, Id y) {
-  const Id left = floor_of(g.caller(), x), top = floor_of(g.caller(), y);
+  const Id left = floor_of(g, x), top = floor_of(g, y);
   const Id right = g.apply("add", left, 1.0), bottom = g.apply("add", top, 1.0);
   const Id dx = g.apply("sub", x, left), dy = g.apply("sub", y, top);
   const Id ex = g.apply("sub", 1.0, dx), ey = g.apply("sub", 1.0, dy);
@@ -81,7 +81,7 @@ Id bilinear(const Given& g, const Image& image, Id x, Id y) {
 }
 
 Id bicubic(const Given& g, const Image& image, Id x, Id y) {
-  const Id left = floor_of(g.caller(), x), top = floor_of(g.caller(), y);
+  const Id left = floor_of(g, x), top = floor_of(g, y);
   const std::array<Id, 4> across = cubic_weights(g, g.apply("sub", x, left)),
                           down = cubic_weights(g, g.apply("sub", y, top));
   Id sum = -1;
@@ -124,8 +124,8 @@ Id grid_sample(const Given& g, const std::string& mode, const std::string& paddi
   };
   const Id across = coordinate(0, 3), down = coordinate(1, 2);
   const auto nearest = [&] {
-    const Attributes ones = {{"shape", Shape{shape[0], count}}, {"value", 1.0}, {"dtype", g.dtype(x)}};
-    return picked(g, image, round_of(g.caller(), across), round_of(g.caller(), down), g.call("full", {}, ones));
+    const Shape weights = {shape[0], count};
+    return picked(g, image, round_of(g, across), round_of(g, down), g.full(weights, 1, g.dtype(x)));
   };
   const Id values = mode == "nearest"   ? nearest()
                     : mode == "bicubic" ? bicubic(g, image, across, down)
@@ -147,7 +147,7 @@ Id affine_grid(const Given& g) {
   const bool aligned = g.flag("align_corners", false);
   const auto line = [&](std::int64_t count) {
     const auto n = static_cast<double>(count);
-    const Id places = g.to(g.call("arange", {}, {{"end", count}}), g.dtype(theta));
+    const Id places = g.to(g.range(0, count), g.dtype(theta));
     const double step = aligned ? 2 / std::max(n - 1, 1.0) : 2 / n,
                  first = aligned ? (count == 1 ? 0 : -1) : -1 + 1 / n;
     return g.apply("add", g.apply("mul", places, step), first);
@@ -155,7 +155,7 @@ Id affine_grid(const Given& g) {
   const Shape plane = {size[2], size[3], 1};
   const Id x = g.expand(g.reshape(line(size[3]), {1, size[3], 1}), plane);
   const Id y = g.expand(g.reshape(line(size[2]), {size[2], 1, 1}), plane);
-  const Id one = g.call("full", {}, {{"shape", plane}, {"value", 1.0}, {"dtype", g.dtype(theta)}});
+  const Id one = g.full(plane, 1.0, g.dtype(theta));
   const Id base = g.reshape(g.call("cat", {x, y, one}, {{"dim", std::int64_t{2}}}), {size[2] * size[3], 3});
   const Id turned = g.call("transpose", {theta}, {{"dim0", std::int64_t{1}}, {"dim1", std::int64_t{2}}});
   return g.reshape(g.apply("matmul", base, turned), {size[0], size[2], size[3], 2});

@@ -208,12 +208,9 @@ Id unfold_dimension(const Given& g) {
   const Id x = g.tensor("input");
   if (g.rank(x) == 0) g.refuse("a tensor of at least one dimension", x);
   const std::size_t dim = g.dim(g.integer("dimension", 0), g.rank(x)), last = g.rank(x) - 1;
-  Shape order, back;
-  for (std::size_t d = 0; d <= last; ++d)
-    if (d != dim) order.push_back(static_cast<std::int64_t>(d));
-  order.push_back(static_cast<std::int64_t>(dim));
+  Shape back;
   const Id windows = g.call(
-      "windows", {g.permute(x, order)},
+      "windows", {moved_last(g, x, dim)},
       {{"kernel", Shape{g.integer("size", 1)}}, {"stride", Shape{g.integer("step", 1)}}, {"dilation", Shape{1}}});
   for (std::size_t d = 0; d <= last; ++d)
     back.push_back(static_cast<std::int64_t>(d < dim ? d : d == dim ? last : d - 1));
