@@ -71,6 +71,13 @@ int decompose_arange(Emitter& e, const TensorCall& call) {
 
 bool is_whole(double value) { return value == std::floor(value) && std::abs(value) <= max_exact_integer; }
 
+Attributes whole_range(double start, double end, double step, DType dtype) {
+  return {{"start", static_cast<std::int64_t>(start)},
+          {"end", static_cast<std::int64_t>(end)},
+          {"step", static_cast<std::int64_t>(step)},
+          {"dtype", dtype}};
+}
+
 // A range with a fractional bound or step. It has as many elements as in PyTorch (RangeFactories.cpp: ⌈(end - start) /
 // step⌉ in double), and they are floats.
 Id fractional_range(const Given& g, double start, double end, double step, DType dtype) {
@@ -102,10 +109,7 @@ python::Value call_arange(const python::Call& c) {
   const DType dtype = c.dtype("dtype", real ? c.session.default_dtype : DType::i64);
   if (!is_whole(start) || !is_whole(end) || !is_whole(step))
     return results_of(fractional_range(Given(c), start, end, step, dtype));
-  return c.node({}, {{"start", static_cast<std::int64_t>(start)},
-                     {"end", static_cast<std::int64_t>(end)},
-                     {"step", static_cast<std::int64_t>(step)},
-                     {"dtype", dtype}});
+  return c.node({}, whole_range(start, end, step, dtype));
 }
 
 std::vector<Id> read_arange(pt2::Call& call) {
@@ -114,10 +118,7 @@ std::vector<Id> read_arange(pt2::Call& call) {
   const DType dtype = call.output_type().dtype;
   if (!is_whole(start) || !is_whole(end) || !is_whole(step))
     return {fractional_range(Given(call), start, end, step, dtype)};
-  return call.node({}, {{"start", static_cast<std::int64_t>(start)},
-                        {"end", static_cast<std::int64_t>(end)},
-                        {"step", static_cast<std::int64_t>(step)},
-                        {"dtype", dtype}});
+  return call.node({}, whole_range(start, end, step, dtype));
 }
 
 // full

@@ -31,23 +31,13 @@ bool coerce(Attribute& value, Kind kind) {
     if (kind == Kind::number) value = static_cast<double>(*whole);
     if (kind == Kind::integers) value = Shape{*whole};
   }
-  switch (kind) {
-    case Kind::flag:
-      return std::holds_alternative<bool>(value);
-    case Kind::integer:
-      return std::holds_alternative<std::int64_t>(value);
-    case Kind::number:
-      return std::holds_alternative<double>(value);
-    case Kind::literal:
-      return value.index() <= 2;  // bool, integer, double
-    case Kind::text:
-      return std::holds_alternative<std::string>(value);
-    case Kind::integers:
-      return std::holds_alternative<Shape>(value);
-    case Kind::dtype:
-      return std::holds_alternative<DType>(value);
-  }
-  return false;
+  if (kind == Kind::flag) return std::holds_alternative<bool>(value);
+  if (kind == Kind::integer) return std::holds_alternative<std::int64_t>(value);
+  if (kind == Kind::number) return std::holds_alternative<double>(value);
+  if (kind == Kind::literal) return value.index() <= 2;  // bool, integer, double
+  if (kind == Kind::text) return std::holds_alternative<std::string>(value);
+  if (kind == Kind::integers) return std::holds_alternative<Shape>(value);
+  return std::holds_alternative<DType>(value);
 }
 
 void check_names(const Operation& op, const Attributes& attributes) {

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "core/text/characters.h"
+#include "core/text/one_of.h"
 
 namespace deplo::ir::torch::python {
 namespace {
@@ -106,8 +107,7 @@ void Lexer::word() {
     fail(where_, place(at_), fmt::format("expected a name of at most {} letters, found {}", max_name_bytes, end - at_));
   const std::string_view prefix = text_.substr(at_, end - at_);
   const bool quoted = end < text_.size() && (text_[end] == '"' || text_[end] == '\'');
-  if (!quoted || std::ranges::find(string_prefixes, prefix) == string_prefixes.end())
-    return take(Token::Kind::name, end - at_);
+  if (!quoted || !is_one_of(prefix, string_prefixes)) return take(Token::Kind::name, end - at_);
   at_ = end;
   string(prefix == "f" || prefix == "F" ? Token::Kind::format : Token::Kind::string);
 }
@@ -233,21 +233,11 @@ std::vector<Token> tokenize_expression(std::string_view text, std::string_view w
 }
 
 std::string describe(const Token& t) {
-  switch (t.kind) {
-    case Token::Kind::newline:
-      return "the end of the line";
-    case Token::Kind::indent:
-      return "a line that is indented more";
-    case Token::Kind::dedent:
-      return "a line that is indented less";
-    case Token::Kind::end:
-      return "the end of the text";
-    case Token::Kind::string:
-    case Token::Kind::format:
-      return "a string";
-    default:
-      break;
-  }
+  if (t.kind == Token::Kind::newline) return "the end of the line";
+  if (t.kind == Token::Kind::indent) return "a line that is indented more";
+  if (t.kind == Token::Kind::dedent) return "a line that is indented less";
+  if (t.kind == Token::Kind::end) return "the end of the text";
+  if (t.kind == Token::Kind::string || t.kind == Token::Kind::format) return "a string";
   const auto byte = static_cast<unsigned char>(t.text[0]);
   if (byte < 0x20 || byte > 0x7e) return fmt::format("the byte 0x{:02x}", byte);
   return fmt::format("`{}`{}", t.text.substr(0, 40), t.text.size() > 40 ? "…" : "");

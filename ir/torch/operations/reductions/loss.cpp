@@ -215,9 +215,8 @@ Id multilabel_soft_margin_loss(const Given& g) {
   g.require_float(x);
   const Id rest = g.apply("log", g.apply("add", g.apply("exp", g.apply("neg", g.apply("abs", x))), 1.0));
   const Id positive = g.apply("sub", g.apply("minimum", x, 0.0), rest);  // log s(x)
-  Id losses = g.apply("sub", g.apply("mul", g.apply("sub", 1.0, y), x), positive);
-  if (g.has("weight")) losses = g.apply("mul", losses, g.tensor("weight"));
-  return reduced(g, g.call("mean", {losses}, {{"dims", Shape{-1}}}));
+  const Id losses = g.apply("sub", g.apply("mul", g.apply("sub", 1.0, y), x), positive);
+  return reduced(g, g.call("mean", {weighted(g, losses)}, {{"dims", Shape{-1}}}));
 }
 
 constexpr std::string_view plain = "input, target, size_average=None, reduce=None, reduction='mean'";
