@@ -1,6 +1,5 @@
 // Python's operations on values of any type: truth, items, text. All throw Error.
 #pragma once
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

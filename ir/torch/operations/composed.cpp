@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/error.h"
 #include "ir/torch/operations/given.h"
 #include "ir/types/integers.h"
 

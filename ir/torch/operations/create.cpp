@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdint>
 
-#include "ir/torch/operations/family.h"
 #include "ir/torch/operations/given.h"
 #include "ir/types/float16.h"
 #include "ir/types/integers.h"

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "core/error.h"
 
 namespace deplo::ir::torch {

@@ -2,7 +2,6 @@
 #pragma once
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "ir/torch/graph.h"
 

@@ -1,7 +1,6 @@
 // Methods of all modules, and of modules that hold other modules.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <set>
 

@@ -1,6 +1,5 @@
 // torch.nn.init, and the methods of tensors that fill them with random numbers. They determine how parameters are
 // drawn.
-#include <fmt/format.h>
 
 #include <array>
 #include <cmath>

@@ -6,7 +6,6 @@
 #include <array>
 #include <limits>
 #include <numbers>
-#include <optional>
 
 #include "core/text/nearest.h"
 #include "core/text/one_of.h"

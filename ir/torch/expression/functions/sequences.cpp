@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "ir/torch/expression/functions/library.h"
 #include "ir/torch/expression/operators.h"

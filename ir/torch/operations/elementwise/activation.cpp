@@ -1,5 +1,4 @@
 // Activation functions, composed of several elementwise operations: elu, softplus, hardswish, …
-#include <cmath>
 
 #include "ir/torch/operations/given.h"
 

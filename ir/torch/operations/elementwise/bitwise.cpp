@@ -1,7 +1,6 @@
 // Bitwise operations on integers. For booleans they are the logical operations.
 //   bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift(T, T)
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "ir/torch/operations/given.h"

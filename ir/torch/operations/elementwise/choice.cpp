@@ -2,7 +2,6 @@
 //   where(T condition, T, T)   masked_fill(T, T mask, T value)   to(T, dtype)
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "ir/torch/operations/given.h"
 #include "ir/torch/operations/ops.h"

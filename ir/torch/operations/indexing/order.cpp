@@ -3,7 +3,6 @@
 #include <array>
 #include <cmath>
 
-#include "ir/torch/operations/family.h"
 #include "ir/torch/operations/given.h"
 
 namespace deplo::ir::torch {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/error.h"
 #include "ir/torch/operations/given.h"
 
 namespace deplo::ir::torch {

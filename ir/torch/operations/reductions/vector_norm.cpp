@@ -1,9 +1,7 @@
 // Norms of vectors, and functions that scale by a norm.
-#include <fmt/format.h>
 
 #include <cmath>
 
-#include "core/error.h"
 #include "ir/torch/operations/given.h"
 
 namespace deplo::ir::torch {

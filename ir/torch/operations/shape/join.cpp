@@ -2,7 +2,6 @@
 //   cat(T…, dim=0)   stack(T…, dim=0)
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "ir/torch/operations/family.h"

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "core/error.h"
 #include "ir/torch/operations/given.h"
 
 namespace deplo::ir::torch {

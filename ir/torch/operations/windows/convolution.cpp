@@ -10,7 +10,6 @@
 #include <numeric>
 #include <utility>
 
-#include "core/error.h"
 #include "ir/torch/operations/given.h"
 #include "ir/torch/operations/windows/window.h"
 

@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 
-#include "core/error.h"
 #include "ir/torch/operations/given.h"
 #include "ir/torch/operations/windows/window.h"
 

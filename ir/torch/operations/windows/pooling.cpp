@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
-#include "core/error.h"
 #include "ir/torch/operations/given.h"
 #include "ir/torch/operations/windows/window.h"
 
