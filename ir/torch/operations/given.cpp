@@ -163,4 +163,13 @@ Id moved_last(const Caller& c, Id x, std::size_t dim) {
   return c.permute(x, order);
 }
 
+Composites composites_of(const std::vector<Made>& rows, std::vector<pt2::Function> readers) {
+  Composites result = {{}, std::move(readers)};
+  for (const Made& row : rows) {
+    result.functions.push_back(row.function);
+    if (row.reader.read != nullptr) result.readers.push_back(row.reader);
+  }
+  return result;
+}
+
 }  // namespace deplo::ir::torch

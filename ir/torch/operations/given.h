@@ -128,4 +128,17 @@ std::vector<Id> read_made(pt2::Call& call) {
   return outputs_of(build(Given(call)));
 }
 
+/// A function without an operation of its own. `reader`: its name in `.pt2` files, if it has one there.
+struct Made {
+  python::Function function;
+  pt2::Function reader = {};
+};
+/// The function that `build` makes. `name`: in `.pt2` files; in expressions, it has no prefix "aten.".
+template <auto build>
+Made made(std::string_view name, unsigned spaces, std::string_view signature, std::string_view module = {}) {
+  return {{name.substr(name.find('.') + 1), spaces, signature, call_made<build>, module}, {name, read_made<build>}};
+}
+/// `readers`: further names in `.pt2` files.
+Composites composites_of(const std::vector<Made>&, std::vector<pt2::Function> readers);
+
 }  // namespace deplo::ir::torch

@@ -301,16 +301,13 @@ std::vector<Operation> scatter_operations() {
 }
 
 Composites placements() {
-  return {
-      {{"index_add", either, "input, dim, index, source, *, alpha=1", call_made<along_dimension<index_add>>},
-       {"index_copy", either, "input, dim, index, source", call_made<along_dimension<index_copy>>},
-       {"index_put", either, "input, indices, values, accumulate=False", call_made<index_put>},
-       {"select_scatter", either, "input, src, dim, index", call_made<select_scatter>},
-       {"slice_scatter", either, "input, src, dim=0, start=None, end=None, step=1", call_made<slice_scatter>}},
-      {{"aten.copy", read_made<copy>}, {"aten.index_add", read_made<along_dimension<index_add>>},
-       {"aten.index_copy", read_made<along_dimension<index_copy>>}, {"aten.index_put", read_made<index_put>},
-       {"aten._unsafe_index_put", read_made<index_put>}, {"aten.select_scatter", read_made<select_scatter>},
-       {"aten.slice_scatter", read_made<slice_scatter>}}};
+  return composites_of(
+      {made<along_dimension<index_add>>("aten.index_add", either, "input, dim, index, source, *, alpha=1"),
+       made<along_dimension<index_copy>>("aten.index_copy", either, "input, dim, index, source"),
+       made<index_put>("aten.index_put", either, "input, indices, values, accumulate=False"),
+       made<select_scatter>("aten.select_scatter", either, "input, src, dim, index"),
+       made<slice_scatter>("aten.slice_scatter", either, "input, src, dim=0, start=None, end=None, step=1")},
+      {{"aten.copy", read_made<copy>}, {"aten._unsafe_index_put", read_made<index_put>}});
 }
 // clang-format on
 

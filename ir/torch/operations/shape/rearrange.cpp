@@ -278,34 +278,27 @@ Id diagonal_of(const Given& g, Id x, std::int64_t offset, std::size_t dim1, std:
 
 // clang-format off
 Composites rearrangements() {
-  return {
-      {{"broadcast_tensors", in_torch, "*tensors", call_made<broadcast_tensors>},
-       {"channel_shuffle", in_functional | in_torch, "input, groups", call_made<channel_shuffle>, "ChannelShuffle"},
-       {"diag", either, "input, diagonal=0", call_made<diag>},
-       {"diag_embed", either, "input, offset=0, dim1=-2, dim2=-1", call_made<diag_embed>},
-       {"diagonal", either, "input, offset=0, dim1=0, dim2=1", call_made<diagonal>},
-       {"diff", either, "input, n=1, dim=-1, prepend=None, append=None", call_made<diff>},
-       {"flip", either, "input, *dims", call_made<along_dimension<flip>>},
-       {"fliplr", either, "input", call_made<fliplr>}, {"flipud", either, "input", call_made<flipud>},
-       {"meshgrid", in_torch, "*tensors, indexing=None", call_made<meshgrid>},
-       {"moveaxis", either, "input, source, destination", call_made<along_dimension<movedim>>},
-       {"movedim", either, "input, source, destination", call_made<along_dimension<movedim>>},
-       {"pixel_shuffle", in_functional | in_torch, "input, upscale_factor", call_made<pixel_shuffle>, "PixelShuffle"},
-       {"pixel_unshuffle", in_functional | in_torch, "input, downscale_factor",
-        call_made<pixel_unshuffle>, "PixelUnshuffle"},
-       {"repeat", as_method, "input, *repeats", call_made<repeat>},
-       {"roll", either, "input, shifts, dims=None", call_made<roll>},
-       {"tile", either, "input, *dims", call_made<tile>},
-       {"trace", either, "input", call_made<trace>}},
-      {{"aten.broadcast_tensors", read_made<broadcast_tensors>}, {"aten.channel_shuffle", read_made<channel_shuffle>},
-       {"aten.diag", read_made<diag>}, {"aten.diag_embed", read_made<diag_embed>},
-       {"aten.diagonal", read_made<diagonal>}, {"aten.diagonal_copy", read_made<diagonal>},
-       {"aten.diff", read_made<diff>}, {"aten.flip", read_made<along_dimension<flip>>}, {"aten.fliplr", read_made<fliplr>},
-       {"aten.flipud", read_made<flipud>}, {"aten.meshgrid", read_made<meshgrid>},
-       {"aten.movedim", read_made<along_dimension<movedim>>}, {"aten.pixel_shuffle", read_made<pixel_shuffle>},
-       {"aten.pixel_unshuffle", read_made<pixel_unshuffle>}, {"aten.fft_fftshift", read_made<shifted_by_half<false>>},
-       {"aten.fft_ifftshift", read_made<shifted_by_half<true>>}, {"aten.roll", read_made<roll>},
-       {"aten.tile", read_made<tile>}, {"aten.trace", read_made<trace>}}};
+  return composites_of(
+      {made<broadcast_tensors>("aten.broadcast_tensors", in_torch, "*tensors"),
+       made<channel_shuffle>("aten.channel_shuffle", in_functional | in_torch, "input, groups", "ChannelShuffle"),
+       made<diag>("aten.diag", either, "input, diagonal=0"),
+       made<diag_embed>("aten.diag_embed", either, "input, offset=0, dim1=-2, dim2=-1"),
+       made<diagonal>("aten.diagonal", either, "input, offset=0, dim1=0, dim2=1"),
+       made<diff>("aten.diff", either, "input, n=1, dim=-1, prepend=None, append=None"),
+       made<along_dimension<flip>>("aten.flip", either, "input, *dims"),
+       made<fliplr>("aten.fliplr", either, "input"), made<flipud>("aten.flipud", either, "input"),
+       made<meshgrid>("aten.meshgrid", in_torch, "*tensors, indexing=None"),
+       {{"moveaxis", either, "input, source, destination", call_made<along_dimension<movedim>>}},
+       made<along_dimension<movedim>>("aten.movedim", either, "input, source, destination"),
+       made<pixel_shuffle>("aten.pixel_shuffle", in_functional | in_torch, "input, upscale_factor", "PixelShuffle"),
+       made<pixel_unshuffle>("aten.pixel_unshuffle", in_functional | in_torch,
+         "input, downscale_factor", "PixelUnshuffle"),
+       {{"repeat", as_method, "input, *repeats", call_made<repeat>}},
+       made<roll>("aten.roll", either, "input, shifts, dims=None"),
+       made<tile>("aten.tile", either, "input, *dims"),
+       made<trace>("aten.trace", either, "input")},
+      {{"aten.diagonal_copy", read_made<diagonal>}, {"aten.fft_fftshift", read_made<shifted_by_half<false>>},
+       {"aten.fft_ifftshift", read_made<shifted_by_half<true>>}});
 }
 // clang-format on
 

@@ -319,33 +319,30 @@ constexpr std::string_view adaptive_maximum = "input, output_size, return_indice
 // clang-format off
 Composites poolings() {
   constexpr unsigned both = in_functional | in_torch;
-  return {
-      {{"adaptive_avg_pool1d", both, adaptive_average, call_made<adaptive_avg_pool>, "AdaptiveAvgPool1d"},
-       {"adaptive_avg_pool2d", in_functional, adaptive_average, call_made<adaptive_avg_pool>, "AdaptiveAvgPool2d"},
-       {"adaptive_avg_pool3d", in_functional, adaptive_average, call_made<adaptive_avg_pool>, "AdaptiveAvgPool3d"},
-       {"adaptive_max_pool1d", in_functional, adaptive_maximum, call_made<adaptive_max_pool>, "AdaptiveMaxPool1d"},
-       {"adaptive_max_pool2d", in_functional, adaptive_maximum, call_made<adaptive_max_pool>, "AdaptiveMaxPool2d"},
-       {"adaptive_max_pool3d", in_functional, adaptive_maximum, call_made<adaptive_max_pool>, "AdaptiveMaxPool3d"},
-       {"avg_pool1d", both, average_1d, call_made<avg_pool>, "AvgPool1d"},
-       {"avg_pool2d", in_functional, average, call_made<avg_pool>, "AvgPool2d"},
-       {"avg_pool3d", in_functional, average, call_made<avg_pool>, "AvgPool3d"},
-       {"lp_pool1d", in_functional, power, call_made<lp_pool>, "LPPool1d"},
-       {"lp_pool2d", in_functional, power, call_made<lp_pool>, "LPPool2d"},
-       {"lp_pool3d", in_functional, power, call_made<lp_pool>, "LPPool3d"},
-       {"max_pool1d", both, maximum, call_max_pool}, {"max_pool2d", both, maximum, call_max_pool},
-       {"max_pool3d", both, maximum, call_max_pool},
-       {"MaxPool1d", stateless_module, max_module, nullptr, {}, "max_pool1d"},
-       {"MaxPool2d", stateless_module, max_module, nullptr, {}, "max_pool2d"},
-       {"MaxPool3d", stateless_module, max_module, nullptr, {}, "max_pool3d"}},
-      {{"aten.adaptive_avg_pool1d", read_made<adaptive_avg_pool>}, {"aten.adaptive_avg_pool2d", read_made<adaptive_avg_pool>},
-       {"aten._adaptive_avg_pool2d", read_made<adaptive_avg_pool>}, {"aten.adaptive_avg_pool3d", read_made<adaptive_avg_pool>},
-       {"aten._adaptive_avg_pool3d", read_made<adaptive_avg_pool>}, {"aten.adaptive_max_pool1d", read_made<adaptive_max_pool>},
-       {"aten.adaptive_max_pool2d", read_made<adaptive_max_pool>}, {"aten.adaptive_max_pool3d", read_made<adaptive_max_pool>},
-       {"aten.avg_pool1d", read_made<avg_pool>}, {"aten.avg_pool2d", read_made<avg_pool>}, {"aten.avg_pool3d", read_made<avg_pool>},
-       {"aten.max_pool1d", read_made<max_pool>}, {"aten.max_pool2d", read_made<max_pool>}, {"aten.max_pool3d", read_made<max_pool>},
+  return composites_of(
+      {made<adaptive_avg_pool>("aten.adaptive_avg_pool1d", both, adaptive_average, "AdaptiveAvgPool1d"),
+       made<adaptive_avg_pool>("aten.adaptive_avg_pool2d", in_functional, adaptive_average, "AdaptiveAvgPool2d"),
+       made<adaptive_avg_pool>("aten.adaptive_avg_pool3d", in_functional, adaptive_average, "AdaptiveAvgPool3d"),
+       made<adaptive_max_pool>("aten.adaptive_max_pool1d", in_functional, adaptive_maximum, "AdaptiveMaxPool1d"),
+       made<adaptive_max_pool>("aten.adaptive_max_pool2d", in_functional, adaptive_maximum, "AdaptiveMaxPool2d"),
+       made<adaptive_max_pool>("aten.adaptive_max_pool3d", in_functional, adaptive_maximum, "AdaptiveMaxPool3d"),
+       made<avg_pool>("aten.avg_pool1d", both, average_1d, "AvgPool1d"),
+       made<avg_pool>("aten.avg_pool2d", in_functional, average, "AvgPool2d"),
+       made<avg_pool>("aten.avg_pool3d", in_functional, average, "AvgPool3d"),
+       {{"lp_pool1d", in_functional, power, call_made<lp_pool>, "LPPool1d"}},
+       {{"lp_pool2d", in_functional, power, call_made<lp_pool>, "LPPool2d"}},
+       {{"lp_pool3d", in_functional, power, call_made<lp_pool>, "LPPool3d"}},
+       {{"max_pool1d", both, maximum, call_max_pool}}, {{"max_pool2d", both, maximum, call_max_pool}},
+       {{"max_pool3d", both, maximum, call_max_pool}},
+       {{"MaxPool1d", stateless_module, max_module, nullptr, {}, "max_pool1d"}},
+       {{"MaxPool2d", stateless_module, max_module, nullptr, {}, "max_pool2d"}},
+       {{"MaxPool3d", stateless_module, max_module, nullptr, {}, "max_pool3d"}}},
+      {{"aten._adaptive_avg_pool2d", read_made<adaptive_avg_pool>},
+       {"aten._adaptive_avg_pool3d", read_made<adaptive_avg_pool>}, {"aten.max_pool1d", read_made<max_pool>},
+       {"aten.max_pool2d", read_made<max_pool>}, {"aten.max_pool3d", read_made<max_pool>},
        {"aten.max_pool1d_with_indices", read_max_pool_with_indices},
        {"aten.max_pool2d_with_indices", read_max_pool_with_indices},
-       {"aten.max_pool3d_with_indices", read_max_pool_with_indices}}};
+       {"aten.max_pool3d_with_indices", read_max_pool_with_indices}});
 }
 // clang-format on
 
