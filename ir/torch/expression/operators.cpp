@@ -153,10 +153,6 @@ Value on_numbers(std::string_view op, const Value& left, const Value& right) {
   return on_doubles(op, x, y);
 }
 
-}  // namespace
-
-namespace {
-
 struct Special {
   std::string_view op, name;
 };

@@ -21,10 +21,8 @@ Id bounded(const python::Call& c, Id x, std::string_view bound, std::string_view
 
 python::Value call_clamp(const python::Call& c) {
   const Id x = c.tensor("input");
-  const bool low = c.has("min") && c.given("min"), high = c.has("max") && c.given("max");
-  if (!low && !high) c.fail(c.has("min") ? "min" : "max", "a number");
-  const Id above = c.has("min") ? bounded(c, x, "min", "maximum") : x;
-  return {python::Tensor{c.has("max") ? bounded(c, above, "max", "minimum") : above}};
+  if (!c.given("min") && !c.given("max")) c.fail(c.has("min") ? "min" : "max", "a number");
+  return {python::Tensor{bounded(c, bounded(c, x, "min", "maximum"), "max", "minimum")}};
 }
 
 std::vector<Id> read_clamp(pt2::Call& call) {

@@ -77,6 +77,21 @@ Values evaluate_broadcast(const Operands& o, F&& f) {
   return result;
 }
 
+/// Returns the argument after f changed each line along `dim`. f gets the offsets of the line's first element and of its
+/// end, and the stride between its elements.
+template <class F>
+Values along_lines(const Operands& o, F&& f) {
+  Values result = o.value(0);
+  const std::size_t dim = static_cast<std::size_t>(o.node.integer("dim"));
+  Shape lines = o.result();
+  lines[dim] = 1;
+  const Shape strides = row_major_strides(o.result());
+  const auto extent = static_cast<std::size_t>(o.result()[dim]), stride = static_cast<std::size_t>(strides[dim]);
+  for_each_index(lines, std::array{strides},
+                 [&](std::size_t start) { f(result, start, start + extent * stride, stride); });
+  return result;
+}
+
 /// A matrix in row-major order. `transposed`: the memory holds its transpose.
 struct Matrix {
   const double* data;

@@ -180,26 +180,20 @@ Value parameter(const Call& c) {
   return constant ? Value{c.session.make_leaf(type, {Fill::Draw::constant, *constant, 0}, true)} : data;
 }
 
-DType of_tensor_type(const Call& c) {
-  return c.name == "LongTensor"    ? DType::i64
-         : c.name == "IntTensor"   ? DType::i32
-         : c.name == "ShortTensor" ? DType::i16
-         : c.name == "CharTensor"  ? DType::i8
-         : c.name == "ByteTensor"  ? DType::u8
-         : c.name == "BoolTensor"  ? DType::boolean
-                                   : c.session.default_dtype;
-}
-
 // torch.Tensor(2, 3) makes zeros, because its values are unspecified. torch.Tensor([1, 2]) makes a tensor of these
 // values.
-Value new_tensor(const Call& c) {
-  const DType dtype = of_tensor_type(c);
+Value tensor_of(const Call& c, DType dtype) {
   const List* size = c.value("size").as<List>();
   const bool shape =
       size->tuple && std::ranges::all_of(*size->items, [](const Value& v) { return v.as<std::int64_t>(); });
   if (!shape)
     return tensor(Call(c.session, "Tensor", "data, *, dtype=None", {{c.value("size")}, {{"dtype", Value{dtype}}}}));
   return {Tensor{c.session.call("full", {}, {{"shape", c.integers("size")}, {"value", 0.0}, {"dtype", dtype}})}};
+}
+Value float_tensor(const Call& c) { return tensor_of(c, c.session.default_dtype); }
+template <DType dtype>
+Value new_tensor(const Call& c) {
+  return tensor_of(c, dtype);
 }
 
 // clang-format off
@@ -211,14 +205,14 @@ constexpr std::array random_rows = {
     Function{"randint", in_torch, "low=None, high=None, size=None, *, dtype=None, device=None", randint},
     Function{"tensor", in_torch, "data, *, dtype=None, device=None, requires_grad=False", tensor},
     Function{"as_tensor", in_torch, "data, *, dtype=None, device=None, requires_grad=False", tensor},
-    Function{"Tensor", in_torch, "*size", new_tensor},
-    Function{"FloatTensor", in_torch, "*size", new_tensor},
-    Function{"LongTensor", in_torch, "*size", new_tensor},
-    Function{"IntTensor", in_torch, "*size", new_tensor},
-    Function{"ShortTensor", in_torch, "*size", new_tensor},
-    Function{"CharTensor", in_torch, "*size", new_tensor},
-    Function{"ByteTensor", in_torch, "*size", new_tensor},
-    Function{"BoolTensor", in_torch, "*size", new_tensor},
+    Function{"Tensor", in_torch, "*size", float_tensor},
+    Function{"FloatTensor", in_torch, "*size", float_tensor},
+    Function{"LongTensor", in_torch, "*size", new_tensor<DType::i64>},
+    Function{"IntTensor", in_torch, "*size", new_tensor<DType::i32>},
+    Function{"ShortTensor", in_torch, "*size", new_tensor<DType::i16>},
+    Function{"CharTensor", in_torch, "*size", new_tensor<DType::i8>},
+    Function{"ByteTensor", in_torch, "*size", new_tensor<DType::u8>},
+    Function{"BoolTensor", in_torch, "*size", new_tensor<DType::boolean>},
     Function{"set_default_dtype", in_torch, "d", set_default_dtype},
     Function{"get_default_dtype", in_torch, "", get_default_dtype},
     Function{"Parameter", in_nn, "data, requires_grad=True", parameter},

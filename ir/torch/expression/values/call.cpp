@@ -240,7 +240,7 @@ DType Call::dtype(std::string_view parameter, DType fallback) const {
   return given(parameter) ? dtype(parameter) : fallback;
 }
 
-Id Call::as_requested(Id x) const { return has("dtype") && given("dtype") ? session.cast(x, dtype("dtype")) : x; }
+Id Call::as_requested(Id x) const { return given("dtype") ? session.cast(x, dtype("dtype")) : x; }
 
 Id Call::converted(std::string_view parameter) const { return as_requested(tensor(parameter)); }
 

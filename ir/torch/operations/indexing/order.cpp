@@ -8,21 +8,6 @@
 namespace deplo::ir::torch {
 namespace {
 
-// Returns the argument after f changed each line along `dim`. f gets the offsets of the line's first element and of its
-// end, and the stride between its elements.
-template <class F>
-Values along_lines(const Operands& o, F&& f) {
-  Values result = o.value(0);
-  const std::size_t dim = dim_of(o.node);
-  Shape lines = o.result();
-  lines[dim] = 1;
-  const Shape strides = row_major_strides(o.result());
-  const auto extent = static_cast<std::size_t>(o.result()[dim]), stride = static_cast<std::size_t>(strides[dim]);
-  for_each_index(lines, std::array{strides},
-                 [&](std::size_t start) { f(result, start, start + extent * stride, stride); });
-  return result;
-}
-
 // cumsum
 
 TensorType infer_cumsum(const Inference& call) {

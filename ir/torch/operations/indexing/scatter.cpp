@@ -194,10 +194,6 @@ Id copy(const Given& g) {
   return g.expand(g.to(g.tensor("src"), g.dtype(x)), g.shape(x));
 }
 
-}  // namespace
-
-namespace {
-
 /// Returns the mask of x[mask] = values if the values do not depend on the number of true elements of the mask, with
 /// the number of dimensions that x has. Then the assignment is a choice.
 std::optional<Id> single_mask(const Caller& c, const std::vector<std::optional<Id>>& indices, const Shape& x,

@@ -50,20 +50,12 @@ class Recurrence {
 
   State step(Id input, const State& state, const Weights& w) const {
     const Id hidden = linear(state.hidden, w.hidden, w.hidden_bias);
-    switch (cell_) {
-      case Cell::lstm: {
-        State next = lstm(g_.apply("add", input, hidden), state);
-        if (w.projection) next.hidden = linear(next.hidden, *w.projection, {});
-        return next;
-      }
-      case Cell::gru:
-        return {gru(input, hidden, state.hidden), -1};
-      case Cell::tanh:
-        return {g_.apply("tanh", g_.apply("add", input, hidden)), -1};
-      case Cell::relu:
-        return {g_.apply("relu", g_.apply("add", input, hidden)), -1};
-    }
-    return state;
+    if (cell_ == Cell::gru) return {gru(input, hidden, state.hidden), -1};
+    const Id sum = g_.apply("add", input, hidden);
+    if (cell_ != Cell::lstm) return {g_.apply(cell_ == Cell::tanh ? "tanh" : "relu", sum), -1};
+    State next = lstm(sum, state);
+    if (w.projection) next.hidden = linear(next.hidden, *w.projection, {});
+    return next;
   }
 
   Id linear(Id x, Id weight, const std::optional<Id>& bias) const {

@@ -22,33 +22,15 @@ TensorType infer_softmax(const Inference& call) {
   return call.type(0);
 }
 
-/// A line of `size` elements, with the distance `stride` between neighbours.
-struct Lane {
-  const double* from;
-  double* to;
-  std::size_t size, stride;
-};
-
-void softmax(const Lane& lane, bool logarithm) {
-  double maximum = -infinity, total = 0;
-  for (std::size_t i = 0; i < lane.size; ++i) maximum = std::max(maximum, lane.from[i * lane.stride]);
-  for (std::size_t i = 0; i < lane.size; ++i) total += std::exp(lane.from[i * lane.stride] - maximum);
-  for (std::size_t i = 0; i < lane.size; ++i) {
-    const double shifted = lane.from[i * lane.stride] - maximum;
-    lane.to[i * lane.stride] = logarithm ? shifted - std::log(total) : std::exp(shifted) / total;
-  }
-}
-
 template <bool logarithm>
 Values evaluate_softmax(const Operands& o) {
-  const std::size_t dim = dim_of(o.node);
-  const auto size = static_cast<std::size_t>(o.shape(0)[dim]);
-  const auto stride = static_cast<std::size_t>(row_major_strides(o.shape(0))[dim]);
-  const Values& x = o.value(0);
-  Values result(x.size());
-  for (std::size_t block = 0; block < x.size(); block += size * stride)
-    for (std::size_t i = block; i < block + stride; ++i) softmax({&x[i], &result[i], size, stride}, logarithm);
-  return result;
+  return along_lines(o, [](Values& x, std::size_t start, std::size_t end, std::size_t stride) {
+    double maximum = -infinity, total = 0;
+    for (std::size_t i = start; i < end; i += stride) maximum = std::max(maximum, x[i]);
+    for (std::size_t i = start; i < end; i += stride) total += std::exp(x[i] - maximum);
+    for (std::size_t i = start; i < end; i += stride)
+      x[i] = logarithm ? x[i] - maximum - std::log(total) : std::exp(x[i] - maximum) / total;
+  });
 }
 
 Dims over(const Emitter& e, int x, std::int64_t dim) { return e.rank(x) == 0 ? Dims{} : Dims{dim}; }
