@@ -42,6 +42,7 @@ Value Interpreter::dispatch(const Expr& e, Scope& scope) {
       return {Dots{}};
     case Expr::Kind::tuple:
     case Expr::Kind::list:
+    case Expr::Kind::set:
       return list(e, scope);
     case Expr::Kind::unary:
       return unary(e, scope);
@@ -57,8 +58,6 @@ Value Interpreter::dispatch(const Expr& e, Scope& scope) {
       return {Method{session_.keep(closure(*e.function, scope)), nullptr}};
     case Expr::Kind::dict:
       return dict(e, scope);
-    case Expr::Kind::set:
-      return list(e, scope);
     case Expr::Kind::joined:
       return joined(e, scope);
     case Expr::Kind::comprehension:

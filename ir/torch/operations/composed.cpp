@@ -164,9 +164,7 @@ Id index_fill(const Given& g) {
   const Id places = counted_from_start(g, g.reshape(index, {element_count(g.shape(index))}), g.shape(x)[dim]);
   const Id hits = g.apply("eq", unsqueezed(g, g.range(0, g.shape(x)[dim]), 1), places);
   const Id hit = reduced(g, "amax", g.to(hits, DType::i32), -1);
-  Shape along(g.rank(x), 1);
-  along[dim] = g.shape(x)[dim];
-  return g.where(g.to(g.reshape(hit, along), DType::boolean), g.to(g.operand("value"), g.dtype(x)), x);
+  return g.where(g.to(g.along(hit, dim, g.rank(x)), DType::boolean), g.to(g.operand("value"), g.dtype(x)), x);
 }
 
 // The logarithm of the cumulative sums of exponentials.

@@ -80,6 +80,11 @@ Id Caller::reshape(Id id, const Shape& to) const {
   return shape(id) == to ? id : call("reshape", {id}, {{"shape", to}});
 }
 Id Caller::expand(Id id, const Shape& to) const { return shape(id) == to ? id : call("expand", {id}, {{"shape", to}}); }
+Id Caller::along(Id vector, std::size_t dim, std::size_t rank) const {
+  Shape extents(rank, 1);
+  extents[dim] = element_count(shape(vector));
+  return reshape(vector, extents);
+}
 Id Caller::to(Id id, DType to) const { return dtype(id) == to ? id : call("to", {id}, {{"dtype", to}}); }
 
 Id Caller::permute(Id id, const Shape& dims) const {

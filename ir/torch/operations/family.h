@@ -108,6 +108,8 @@ struct Caller {
   // These return the same tensor if it already has the requested form.
   Id reshape(Id, const Shape&) const;
   Id expand(Id, const Shape&) const;
+  /// Reshapes a vector to `rank` dimensions, of which `dim` has its elements.
+  Id along(Id vector, std::size_t dim, std::size_t rank) const;
   Id to(Id, DType) const;
   Id permute(Id, const Shape& dims) const;
   Id slice(Id, std::size_t dim, std::int64_t start, std::int64_t end) const;

@@ -10,79 +10,77 @@ namespace deplo::ir::torch {
 namespace {
 
 /// `schema`: the arguments as PyTorch's schema states them, without their defaults. Some have another name in an
-/// overload. `definition`: the name of the definition, if it differs from the function's name.
+/// overload. `definition`: the name of the definition, if it differs from the function's name after "aten.".
 struct Written {
   std::string_view name, schema, definition = {};
 };
 
 constexpr auto written = std::to_array<Written>({
-    {"addbmm", "Tensor self, Tensor batch1, Tensor batch2, Scalar beta, Scalar alpha"},
-    {"_int_mm", "Tensor self, Tensor mat2"},
-    {"addmv", "Tensor self, Tensor mat, Tensor vec, Scalar beta, Scalar alpha"},
-    {"addr", "Tensor self, Tensor vec1, Tensor vec2, Scalar beta, Scalar alpha"},
-    {"aminmax", "Tensor self, int dim, bool keepdim"},
-    {"bartlett_window", "int window_length, bool periodic"},
-    {"blackman_window", "int window_length, bool periodic"},
-    {"block_diag", "Tensor[] *tensors"},
-    {"cartesian_prod", "Tensor[] *tensors"},
-    {"chain_matmul", "Tensor[] *matrices"},
-    {"column_stack", "Tensor[] tensors"},
-    {"count_nonzero", "Tensor self, int[] dim"},
-    {"deg2rad", "Tensor self"},
-    {"diagflat", "Tensor self, int offset"},
-    {"diagonal_scatter", "Tensor self, Tensor src, int offset, int dim1, int dim2"},
-    {"digamma", "Tensor self"},
-    {"dist", "Tensor self, Tensor other, float p"},
-    {"fill_diagonal", "Tensor self, Scalar fill_value, bool wrap", "with_diagonal"},
-    {"float_power", "Scalar self, Scalar exponent"},
-    {"fmax", "Tensor self, Tensor other"},
-    {"fmin", "Tensor self, Tensor other"},
-    {"ger", "Tensor self, Tensor vec2"},
-    {"hamming_window", "int window_length, bool periodic, float alpha, float beta"},
-    {"hann_window", "int window_length, bool periodic"},
-    {"heaviside", "Tensor self, Tensor values"},
-    {"inner", "Tensor self, Tensor other"},
-    {"isclose", "Tensor self, Tensor other, float rtol, float atol, bool equal_nan"},
-    {"isin", "Scalar elements|element, Scalar test_elements|test_element, bool assume_unique, bool invert"},
-    {"isneginf", "Tensor self"},
-    {"isposinf", "Tensor self"},
-    {"isreal", "Tensor self"},
-    {"kthvalue", "Tensor self, int k, int dim, bool keepdim"},
-    {"ldexp", "Tensor self, Tensor other"},
-    {"lgamma", "Tensor self"},
-    {"linalg_matrix_power", "Tensor self, int n", "matrix_power"},
-    {"linalg_multi_dot", "Tensor[] tensors", "multi_dot"},
-    {"logaddexp2", "Tensor self, Tensor other"},
-    {"matrix_power", "Tensor self, int n"},
-    {"max_unpool2d", "Tensor self, Tensor indices, int[] output_size", "unpooled_to"},
-    {"max_unpool3d", "Tensor self, Tensor indices, int[] output_size, int[] stride, int[] padding", "unpooled_to"},
-    {"msort", "Tensor self"},
-    {"multilabel_margin_loss", "Tensor self, Tensor target, Reduction reduction"},
-    {"nanmean", "Tensor self, int[] dim, bool keepdim"},
-    {"nansum", "Tensor self, int[] dim, bool keepdim"},
-    {"_pdist_forward", "Tensor self, float p", "pdist"},
-    {"pdist", "Tensor self, float p"},
-    {"quantile", "Tensor self, float q, int dim, bool keepdim, str interpolation"},
-    {"rad2deg", "Tensor self"},
-    {"signbit", "Tensor self"},
-    {"sinc", "Tensor self"},
-    {"special_entr", "Tensor self", "entr"},
-    {"special_gammaln", "Tensor self", "lgamma"},
-    {"special_ndtr", "Tensor self", "ndtr"},
-    {"special_psi", "Tensor self", "digamma"},
-    {"special_sinc", "Tensor self", "sinc"},
-    {"special_xlog1py", "Scalar self, Scalar other", "xlog1py"},
-    {"special_xlogy", "Scalar self, Scalar other", "xlogy"},
-    {"tensordot", "Tensor self, Tensor other, int[] dims_self, int[] dims_other", "tensordot_of_dims"},
-    {"trapezoid", "Tensor y, Tensor x, Scalar dx, int dim"},
-    {"trapz", "Tensor y, Tensor x, Scalar dx, int dim"},
-    {"tril_indices", "int row, int col, int offset"},
-    {"triu_indices", "int row, int col, int offset"},
-    {"vdot", "Tensor self, Tensor other"},
-    {"xlogy", "Scalar self, Scalar other"},
+    {"aten.addbmm", "Tensor self, Tensor batch1, Tensor batch2, Scalar beta, Scalar alpha"},
+    {"aten._int_mm", "Tensor self, Tensor mat2"},
+    {"aten.addmv", "Tensor self, Tensor mat, Tensor vec, Scalar beta, Scalar alpha"},
+    {"aten.addr", "Tensor self, Tensor vec1, Tensor vec2, Scalar beta, Scalar alpha"},
+    {"aten.aminmax", "Tensor self, int dim, bool keepdim"},
+    {"aten.bartlett_window", "int window_length, bool periodic"},
+    {"aten.blackman_window", "int window_length, bool periodic"},
+    {"aten.block_diag", "Tensor[] *tensors"},
+    {"aten.cartesian_prod", "Tensor[] *tensors"},
+    {"aten.chain_matmul", "Tensor[] *matrices"},
+    {"aten.column_stack", "Tensor[] tensors"},
+    {"aten.count_nonzero", "Tensor self, int[] dim"},
+    {"aten.deg2rad", "Tensor self"},
+    {"aten.diagflat", "Tensor self, int offset"},
+    {"aten.diagonal_scatter", "Tensor self, Tensor src, int offset, int dim1, int dim2"},
+    {"aten.digamma", "Tensor self"},
+    {"aten.dist", "Tensor self, Tensor other, float p"},
+    {"aten.fill_diagonal", "Tensor self, Scalar fill_value, bool wrap", "with_diagonal"},
+    {"aten.float_power", "Scalar self, Scalar exponent"},
+    {"aten.fmax", "Tensor self, Tensor other"},
+    {"aten.fmin", "Tensor self, Tensor other"},
+    {"aten.ger", "Tensor self, Tensor vec2"},
+    {"aten.hamming_window", "int window_length, bool periodic, float alpha, float beta"},
+    {"aten.hann_window", "int window_length, bool periodic"},
+    {"aten.heaviside", "Tensor self, Tensor values"},
+    {"aten.inner", "Tensor self, Tensor other"},
+    {"aten.isclose", "Tensor self, Tensor other, float rtol, float atol, bool equal_nan"},
+    {"aten.isin", "Scalar elements|element, Scalar test_elements|test_element, bool assume_unique, bool invert"},
+    {"aten.isneginf", "Tensor self"},
+    {"aten.isposinf", "Tensor self"},
+    {"aten.isreal", "Tensor self"},
+    {"aten.kthvalue", "Tensor self, int k, int dim, bool keepdim"},
+    {"aten.ldexp", "Tensor self, Tensor other"},
+    {"aten.lgamma", "Tensor self"},
+    {"aten.linalg_matrix_power", "Tensor self, int n", "matrix_power"},
+    {"aten.linalg_multi_dot", "Tensor[] tensors", "multi_dot"},
+    {"aten.logaddexp2", "Tensor self, Tensor other"},
+    {"aten.matrix_power", "Tensor self, int n"},
+    {"aten.max_unpool2d", "Tensor self, Tensor indices, int[] output_size", "unpooled_to"},
+    {"aten.max_unpool3d", "Tensor self, Tensor indices, int[] output_size, int[] stride, int[] padding", "unpooled_to"},
+    {"aten.msort", "Tensor self"},
+    {"aten.multilabel_margin_loss", "Tensor self, Tensor target, Reduction reduction"},
+    {"aten.nanmean", "Tensor self, int[] dim, bool keepdim"},
+    {"aten.nansum", "Tensor self, int[] dim, bool keepdim"},
+    {"aten._pdist_forward", "Tensor self, float p", "pdist"},
+    {"aten.pdist", "Tensor self, float p"},
+    {"aten.quantile", "Tensor self, float q, int dim, bool keepdim, str interpolation"},
+    {"aten.rad2deg", "Tensor self"},
+    {"aten.signbit", "Tensor self"},
+    {"aten.sinc", "Tensor self"},
+    {"aten.special_entr", "Tensor self", "entr"},
+    {"aten.special_gammaln", "Tensor self", "lgamma"},
+    {"aten.special_ndtr", "Tensor self", "ndtr"},
+    {"aten.special_psi", "Tensor self", "digamma"},
+    {"aten.special_sinc", "Tensor self", "sinc"},
+    {"aten.special_xlog1py", "Scalar self, Scalar other", "xlog1py"},
+    {"aten.special_xlogy", "Scalar self, Scalar other", "xlogy"},
+    {"aten.tensordot", "Tensor self, Tensor other, int[] dims_self, int[] dims_other", "tensordot_of_dims"},
+    {"aten.trapezoid", "Tensor y, Tensor x, Scalar dx, int dim"},
+    {"aten.trapz", "Tensor y, Tensor x, Scalar dx, int dim"},
+    {"aten.tril_indices", "int row, int col, int offset"},
+    {"aten.triu_indices", "int row, int col, int offset"},
+    {"aten.vdot", "Tensor self, Tensor other"},
+    {"aten.xlogy", "Scalar self, Scalar other"},
 });
-
-constexpr std::string_view prefix = "aten.";
 
 /// Collects the arguments of a call in a file for a definition. A tensor becomes a leaf, which is an input of the
 /// definition's graph.
@@ -172,35 +170,30 @@ std::vector<Id> copied(pt2::Call& call, const Graph& graph, const std::vector<Id
 }
 
 std::vector<Id> read_written(pt2::Call& call) {
-  const auto found = std::ranges::find(written, call.function.substr(prefix.size()), &Written::name);
+  const auto found = std::ranges::find(written, call.function, &Written::name);
   CHECK(found != written.end());
   call.ignore({"dtype", "layout", "device", "pin_memory"});  // the file states the result's type
   std::vector<Id> tensors;
-  const Graph graph =
-      python::call_written(found->definition.empty() ? found->name : found->definition, [&](python::Session& session) {
-        WrittenCall arguments(call, session);
-        for (std::string_view rest = found->schema; !rest.empty();) {
-          const std::string_view parameter = rest.substr(0, rest.find(','));
-          const std::size_t space = parameter.find(' ');
-          arguments.add(parameter.substr(0, space), parameter.substr(space + 1));
-          rest.remove_prefix(std::min(rest.size(), parameter.size() + 2));
-        }
-        tensors = arguments.tensors();
-        return arguments.arguments();
-      });
+  const std::string_view definition = found->definition.empty() ? found->name.substr(5) : found->definition;
+  const Graph graph = python::call_written(definition, [&](python::Session& session) {
+    WrittenCall arguments(call, session);
+    for (std::string_view rest = found->schema; !rest.empty();) {
+      const std::string_view parameter = rest.substr(0, rest.find(','));
+      const std::size_t space = parameter.find(' ');
+      arguments.add(parameter.substr(0, space), parameter.substr(space + 1));
+      rest.remove_prefix(std::min(rest.size(), parameter.size() + 2));
+    }
+    tensors = arguments.tensors();
+    return arguments.arguments();
+  });
   return copied(call, graph, tensors);
 }
 
 }  // namespace
 
 Composites written_functions() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all;
-    for (const Written& function : written) all.push_back(std::string(prefix) + std::string(function.name));
-    return all;
-  }();
   Composites result;
-  for (const std::string& name : names) result.readers.push_back({name, read_written});
+  for (const Written& function : written) result.readers.push_back({function.name, read_written});
   return result;
 }
 

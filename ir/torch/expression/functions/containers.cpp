@@ -164,6 +164,14 @@ Value add_hook(const Call& c) {
   object.attributes.insert_or_assign(std::string(hooks_attribute), c.session.list(std::move(hooks)));
   return {};
 }
+Value register_buffer(const Call& c) {
+  auto* const* self = c.value("self").as<Object*>();
+  const bool is_object = c.value("tensor").as<Object*>() != nullptr;  // such as a tensor of complex numbers
+  if (!self || (!is_tensor(c.value("tensor")) && !is_object && c.given("tensor"))) c.fail("tensor", "a tensor");
+  c.session.give_name(c.value("tensor"), *self, c.text("name"));
+  (*self)->attributes.insert_or_assign(std::string(c.text("name")), c.value("tensor"));
+  return {};
+}
 Value register_parameter(const Call& c) {
   set_attribute(c.session, self(c), c.text("name"), c.value("param"));
   return {};
@@ -171,6 +179,12 @@ Value register_parameter(const Call& c) {
 
 // clang-format off
 constexpr std::array rows = {
+    Function{"eval", of_module, "self", itself},
+    Function{"train", of_module, "self, mode=True", itself},
+    Function{"cpu", of_module, "self", itself},
+    Function{"cuda", of_module, "self", itself},
+    Function{"requires_grad_", of_module, "self, requires_grad=True", itself},
+    Function{"register_buffer", of_module, "self, name, tensor, persistent=True", register_buffer},
     Function{"append", of_module, "self, module", append},
     Function{"extend", of_module, "self, modules", extend},
     Function{"insert", of_module, "self, index, module", insert},

@@ -1,4 +1,4 @@
-// Functions of plain numbers, and methods of modules.
+// Functions of plain numbers.
 #include <fmt/format.h>
 
 #include <array>
@@ -149,17 +149,6 @@ Value product(const Call& c) {
   return result;
 }
 
-Value itself(const Call& c) { return c.value("self"); }
-
-Value register_buffer(const Call& c) {
-  auto* const* self = c.value("self").as<Object*>();
-  const bool is_object = c.value("tensor").as<Object*>() != nullptr;  // such as a tensor of complex numbers
-  if (!self || (!is_tensor(c.value("tensor")) && !is_object && c.given("tensor"))) c.fail("tensor", "a tensor");
-  c.session.give_name(c.value("tensor"), *self, c.text("name"));
-  (*self)->attributes.insert_or_assign(std::string(c.text("name")), c.value("tensor"));
-  return {};
-}
-
 // clang-format off
 constexpr std::array number_rows = {
     Function{"sqrt", in_math, "x", of_number<std::sqrt>},
@@ -209,12 +198,6 @@ constexpr std::array number_rows = {
     Function{"abs", in_python, "x", absolute},
     Function{"max", in_python, "*values, key=None", extreme<true>},
     Function{"min", in_python, "*values, key=None", extreme<false>},
-    Function{"eval", of_module, "self", itself},
-    Function{"train", of_module, "self, mode=True", itself},
-    Function{"cpu", of_module, "self", itself},
-    Function{"cuda", of_module, "self", itself},
-    Function{"requires_grad_", of_module, "self, requires_grad=True", itself},
-    Function{"register_buffer", of_module, "self, name, tensor, persistent=True", register_buffer},
 };
 // clang-format on
 

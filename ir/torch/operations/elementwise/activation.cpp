@@ -44,9 +44,7 @@ Id prelu(const Given& g) {
   const std::int64_t count = element_count(g.shape(slope));
   if (g.rank(slope) == 1 && count > 1) {
     if (shape.size() < 2 || shape[1] != count) g.refuse("an input with a channel for each slope", x);
-    Shape channels(shape.size() - 1, 1);
-    channels[0] = count;
-    slope = g.reshape(slope, channels);
+    slope = g.along(slope, 0, shape.size() - 1);
   }
   return g.where(g.apply("gt", x, 0.0), x, g.apply("mul", slope, x));
 }

@@ -10,10 +10,15 @@ namespace {
 
 // cumsum
 
-TensorType infer_cumsum(const Inference& call) {
+TensorType infer_extreme(const Inference& call) {
   if (call.rank(0) == 0) call.expected("a tensor of at least one dimension");
   call.normalise_dim("dim", call.rank(0));
-  return {is_float(call.dtype(0)) ? call.dtype(0) : DType::i64, call.shape(0)};
+  return call.type(0);
+}
+
+TensorType infer_cumsum(const Inference& call) {
+  const TensorType type = infer_extreme(call);
+  return {is_float(type.dtype) ? type.dtype : DType::i64, type.shape};
 }
 
 Values evaluate_cumsum(const Operands& o) {
@@ -42,12 +47,6 @@ Values evaluate_cumprod(const Operands& o) {
   });
 }
 
-TensorType infer_extreme(const Inference& call) {
-  if (call.rank(0) == 0) call.expected("a tensor of at least one dimension");
-  call.normalise_dim("dim", call.rank(0));
-  return call.arg(0).type;
-}
-
 // A NaN counts as an extreme, and all later results are NaN.
 template <bool largest>
 Values evaluate_extreme(const Operands& o) {
@@ -69,9 +68,7 @@ std::vector<Id> running_extreme(const Given& g) {
   const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(x));
   const Attributes along = {{"dim", static_cast<std::int64_t>(dim)}};
   const Id extreme = g.call(largest ? "cummax" : "cummin", {x}, along);
-  Shape line(g.rank(x), 1);
-  line[dim] = g.shape(x)[dim];
-  const Id place = g.reshape(g.range(0, line[dim]), line);
+  const Id place = g.along(g.range(0, g.shape(x)[dim]), dim, g.rank(x));
   const Id hit = g.apply("logical_or", g.apply("eq", x, extreme), g.apply("ne", x, x));
   const Id index = g.call("cummax", {g.where(hit, place, g.scalar(0, DType::i32))}, along);
   return {g.to(extreme, g.dtype(given)), g.to(index, DType::i64)};

@@ -8,11 +8,7 @@ namespace deplo::ir::torch {
 namespace {
 
 /// Reshapes a vector of channels to broadcast over a tensor (N, C, …).
-Id of_channels(const Given& g, Id vector, std::size_t rank) {
-  Shape shape(rank < 2 ? 1 : rank - 1, 1);
-  shape[0] = g.shape(vector)[0];
-  return g.reshape(vector, shape);
-}
+Id of_channels(const Given& g, Id vector, std::size_t rank) { return g.along(vector, 0, rank < 2 ? 1 : rank - 1); }
 
 void check_channels(const Given& g, Id x, Id vector) {
   if (g.rank(x) < 2) g.refuse("an input (N, C, …)", x);

@@ -77,11 +77,7 @@ std::vector<Id> meshgrid(const Given& g) {
     if (g.rank(t) > 1) g.refuse("tensors of at most one dimension", t);
     shape.push_back(element_count(g.shape(t)));
   }
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    Shape along(shape.size(), 1);
-    along[i] = shape[i];
-    tensors[i] = g.expand(g.reshape(tensors[i], along), shape);
-  }
+  for (std::size_t i = 0; i < tensors.size(); ++i) tensors[i] = g.expand(g.along(tensors[i], i, shape.size()), shape);
   if (swaps) std::swap(tensors[0], tensors[1]);
   return tensors;
 }

@@ -46,9 +46,7 @@ std::vector<Id> read(pt2::Call& call) {
     call.fail("size", fmt::format("indices within the tensor's {} elements", count));
   Id place = g.whole(offset, DType::i64);
   for (std::size_t d = 0; d < size.size(); ++d) {
-    Shape along(size.size(), 1);
-    along[d] = size[d];
-    const Id steps = g.apply("mul", g.reshape(g.range(0, size[d], 1), along), g.whole(stride[d], DType::i64));
+    const Id steps = g.apply("mul", g.along(g.range(0, size[d]), d, size.size()), g.whole(stride[d], DType::i64));
     place = g.apply("add", steps, place);
   }
   return {pick_by_tensors(g, g.reshape(g.permute(x, order), {count}), {place})};

@@ -48,12 +48,6 @@ Id places(const Given& g, const Step& s, bool below_zero) {
   return below_zero ? at : g.apply("maximum", at, 0.0);
 }
 
-Id along(const Given& g, Id vector, const Step& s, std::size_t rank) {
-  Shape shape(rank, 1);
-  shape[s.dim] = s.places;
-  return g.reshape(vector, shape);
-}
-
 Id clamped(const Given& g, Id index, std::int64_t extent) {
   return g.call("minimum", {g.call("maximum", {index, g.whole(0)}), g.whole(extent - 1)});
 }
@@ -63,7 +57,7 @@ Id linear(const Given& g, Id x, const Step& s) {
   const Id low = clamped(g, g.to(at, DType::i32), s.extent);
   const Id high = clamped(g, g.call("add", {low, g.whole(1)}), s.extent);
   const Id fraction = g.apply("sub", at, g.to(low, DType::f32));
-  const Id weight = g.to(along(g, fraction, s, g.rank(x)), g.dtype(x));
+  const Id weight = g.to(g.along(fraction, s.dim, g.rank(x)), g.dtype(x));
   const Id first = g.apply("mul", g.select(x, s.dim, low), g.apply("sub", 1.0, weight));
   return g.apply("add", first, g.apply("mul", g.select(x, s.dim, high), weight));
 }
@@ -77,7 +71,7 @@ Id cubic(const Given& g, Id x, const Step& s) {
   Id sum = -1;
   for (std::int64_t i = 0; i < 4; ++i) {
     const Id index = clamped(g, g.call("add", {low, g.whole(i - 1)}), s.extent);
-    const Id weight = g.to(along(g, weights[static_cast<std::size_t>(i)], s, g.rank(x)), g.dtype(x));
+    const Id weight = g.to(g.along(weights[static_cast<std::size_t>(i)], s.dim, g.rank(x)), g.dtype(x));
     const Id part = g.apply("mul", g.select(x, s.dim, index), weight);
     sum = sum < 0 ? part : g.apply("add", sum, part);
   }

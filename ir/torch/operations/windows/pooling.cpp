@@ -123,10 +123,8 @@ Id numbers_of(const Given& g, const Pool& p, Id element) {
     Id within = inner == 1 ? element : g.call("floor_divide", {element}, {{"divisor", inner}});
     if (d > 0) within = g.call("remainder", {within}, {{"divisor", p.kernel[d]}});
     if (p.dilation[d] != 1) within = g.call("mul", {within, g.whole(p.dilation[d])});
-    Shape along(shape.size(), 1);
-    along[p.first(g) + d] = p.places[d];
     const Id begins = g.range(-p.padding[d], p.places[d] * p.stride[d] - p.padding[d], p.stride[d]);
-    const Id place = g.apply("add", within, g.reshape(begins, along));
+    const Id place = g.apply("add", within, g.along(begins, p.first(g) + d, shape.size()));
     const std::int64_t extent = g.shape(p.x)[p.first(g) + d];
     const Id before = flat < 0 ? flat : g.call("mul", {flat, g.whole(extent)});
     flat = before < 0 ? place : g.apply("add", before, place);
@@ -281,9 +279,7 @@ Id adaptive_pool(const Given& g, Id x, const Shape& places, bool mean) {
     }
     const Adaptive a = adaptive_windows(g, x, dim, places[d], mean ? 0 : -infinity);
     x = g.call(mean ? "sum" : "amax", {a.windows}, along);
-    Shape lengths(g.rank(x), 1);
-    lengths[dim] = places[d];
-    if (mean) x = g.apply("div", x, g.to(g.reshape(a.lengths, lengths), g.dtype(x)));
+    if (mean) x = g.apply("div", x, g.to(g.along(a.lengths, dim, g.rank(x)), g.dtype(x)));
   }
   return x;
 }
