@@ -11,7 +11,6 @@ namespace deplo::ir::torch {
 namespace composed {
 namespace {
 
-Id unsqueezed(const Given& g, Id x, std::int64_t dim) { return g.call("unsqueeze", {x}, {{"dim", dim}}); }
 Id reduced(const Given& g, std::string_view op, Id x, std::int64_t dim) {
   return g.call(op, {x}, {{"dims", Shape{dim}}});
 }
@@ -71,7 +70,7 @@ Id cross(const Given& g) {
 // The distances between all pairs of a row of x1 and a row of x2.
 Id cdist(const Given& g) {
   g.ignore({"compute_mode"});
-  const Id a = unsqueezed(g, g.tensor("x1"), -2), b = unsqueezed(g, g.tensor("x2"), -3);
+  const Id a = g.unsqueeze(g.tensor("x1"), -2), b = g.unsqueeze(g.tensor("x2"), -3);
   const double p = g.number("p", 2);
   if (p < 0) g.fail("p", "a number of at least 0");
   return norm_of_last(g, g.apply("sub", a, b), p);
@@ -101,9 +100,9 @@ Id reduced_at(const Given& g, const Scatter& s, const std::string& by, bool with
   const double end = is_float(dtype) ? infinity : dtype == DType::i64 ? max_exact_integer - 1 : 0x1p31 - 1;
   const double neutral = op == "sum" ? 0 : op == "prod" ? 1 : op == "amax" ? -end : end;
   const Id none = g.scalar(neutral, is_float(dtype) ? DType::f32 : DType::i64);
-  const Id target = moved_last(g, s.x, s.dim), places = unsqueezed(g, moved_last(g, s.index, s.dim), -2);
-  const Id values = unsqueezed(g, moved_last(g, s.source, s.dim), -2);
-  const Id hits = g.apply("eq", places, unsqueezed(g, g.range(0, g.shape(target).back()), 1));
+  const Id target = moved_last(g, s.x, s.dim), places = g.unsqueeze(moved_last(g, s.index, s.dim), -2);
+  const Id values = g.unsqueeze(moved_last(g, s.source, s.dim), -2);
+  const Id hits = g.apply("eq", places, g.unsqueeze(g.range(0, g.shape(target).back()), 1));
   const Id sent = reduced(g, op, g.where(hits, values, none), -1);
   const std::string_view join = op == "sum" ? "add" : op == "prod" ? "mul" : op == "amax" ? "maximum" : "minimum";
   Id result = with_self ? g.apply(join, target, sent) : sent;
@@ -162,7 +161,7 @@ Id index_fill(const Given& g) {
   const Id x = g.tensor("input"), index = g.tensor("index");
   const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(x));
   const Id places = counted_from_start(g, g.reshape(index, {element_count(g.shape(index))}), g.shape(x)[dim]);
-  const Id hits = g.apply("eq", unsqueezed(g, g.range(0, g.shape(x)[dim]), 1), places);
+  const Id hits = g.apply("eq", g.unsqueeze(g.range(0, g.shape(x)[dim]), 1), places);
   const Id hit = reduced(g, "amax", g.to(hits, DType::i32), -1);
   return g.where(g.to(g.along(hit, dim, g.rank(x)), DType::boolean), g.to(g.operand("value"), g.dtype(x)), x);
 }
@@ -173,8 +172,8 @@ Id logcumsumexp(const Given& g) {
   g.require_float(x);
   const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(x));
   const Id line = moved_last(g, x, dim), place = g.range(0, g.shape(line).back());
-  const Id seen = g.apply("le", place, unsqueezed(g, place, 1));
-  const Id parts = g.where(seen, unsqueezed(g, line, -2), g.scalar(-infinity));
+  const Id seen = g.apply("le", place, g.unsqueeze(place, 1));
+  const Id parts = g.where(seen, g.unsqueeze(line, -2), g.scalar(-infinity));
   return moved_back(g, reduced(g, "logsumexp", parts, -1), dim);
 }
 
@@ -274,13 +273,13 @@ std::vector<Id> embedding_bag(const Given& g) {
                      bags = g.shape(offsets)[0] - (with_end ? 1 : 0), padding = g.integer("padding_idx", -1);
   if (with_end) offsets = g.slice(offsets, 0, 0, bags);
   Id rows = g.call("embedding", {weight, indices});
-  if (g.has("per_sample_weights")) rows = g.apply("mul", rows, unsqueezed(g, g.tensor("per_sample_weights"), 1));
-  const Id begun = g.apply("ge", g.range(0, count), unsqueezed(g, offsets, 1));  // (bags, count)
-  const Id bag = reduced(g, "sum", g.to(begun, DType::i32), 0);                  // the bag of each index, from 1 on
-  const Id own = g.apply("add", unsqueezed(g, g.range(0, bags), 1), g.scalar(1, DType::i32));
+  if (g.has("per_sample_weights")) rows = g.apply("mul", rows, g.unsqueeze(g.tensor("per_sample_weights"), 1));
+  const Id begun = g.apply("ge", g.range(0, count), g.unsqueeze(offsets, 1));  // (bags, count)
+  const Id bag = reduced(g, "sum", g.to(begun, DType::i32), 0);                // the bag of each index, from 1 on
+  const Id own = g.apply("add", g.unsqueeze(g.range(0, bags), 1), g.scalar(1, DType::i32));
   Id in_bag = g.apply("eq", bag, own);
   if (padding >= 0) in_bag = g.apply("logical_and", in_bag, g.apply("ne", indices, g.whole(padding, DType::i64)));
-  const Id hits = unsqueezed(g, in_bag, -1);  // (bags, count, 1)
+  const Id hits = g.unsqueeze(in_bag, -1);  // (bags, count, 1)
   const Id parts = g.where(hits, rows, g.scalar(mode == 2 ? -infinity : 0));
   const Id joined = reduced(g, mode == 2 ? "amax" : "sum", parts, 1);
   if (mode == 2) return {g.where(g.apply("eq", joined, -infinity), g.scalar(0), joined)};  // 0 for an empty bag
@@ -368,7 +367,7 @@ Id fold(const Given& g) {
     out_padding.push_back(size[d] - ((places[d] - 1) * stride[d] - 2 * padding[d] + reach));
   }
   const Id image = g.reshape(x, {batch * (all / elements), elements, places[0], places[1]});
-  const Id place = g.range(0, elements), one = g.apply("eq", place, unsqueezed(g, place, 1));
+  const Id place = g.range(0, elements), one = g.apply("eq", place, g.unsqueeze(place, 1));
   const Id weight = g.reshape(g.to(one, g.dtype(x)), {elements, 1, kernel[0], kernel[1]});
   const Id made = g.call("convolution", {image, weight},
                          {{"stride", stride},

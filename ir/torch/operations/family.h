@@ -112,6 +112,7 @@ struct Caller {
   Id along(Id vector, std::size_t dim, std::size_t rank) const;
   Id to(Id, DType) const;
   Id permute(Id, const Shape& dims) const;
+  Id unsqueeze(Id id, std::int64_t dim) const { return call("unsqueeze", {id}, {{"dim", dim}}); }
   Id slice(Id, std::size_t dim, std::int64_t start, std::int64_t end) const;
   /// Returns the tensor start, start + step, …, which ends before `end`.
   Id range(std::int64_t start, std::int64_t end, std::int64_t step = 1) const;

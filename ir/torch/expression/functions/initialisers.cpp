@@ -77,7 +77,6 @@ Value kaiming(const Call& c) {
 // Draws rows of about the right length. Kernels do not depend on the rows being orthogonal.
 Value orthogonal(const Call& c) { return spread(c, c.number("gain") / std::sqrt(fans(c).in), true); }
 
-Value tensor_normal(const Call& c) { return filled(c, {Fill::Draw::normal, c.number("mean"), c.number("std")}); }
 Value tensor_uniform(const Call& c) { return filled(c, {Fill::Draw::uniform, c.number("from"), c.number("to")}); }
 
 // clang-format off
@@ -94,7 +93,7 @@ constexpr std::array rows = {
     Function{"kaiming_uniform_", in_init, "tensor, a=0, mode='fan_in', nonlinearity='leaky_relu'", kaiming<false>},
     Function{"kaiming_normal_", in_init, "tensor, a=0, mode='fan_in', nonlinearity='leaky_relu'", kaiming<true>},
     Function{"orthogonal_", in_init, "tensor, gain=1.0", orthogonal},
-    Function{"normal_", as_method, "tensor, mean=0.0, std=1.0", tensor_normal},
+    Function{"normal_", as_method, "tensor, mean=0.0, std=1.0", normal},
     Function{"uniform_", as_method, "tensor, from=0.0, to=1.0", tensor_uniform},
 };
 // clang-format on

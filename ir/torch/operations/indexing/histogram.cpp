@@ -66,7 +66,7 @@ Id grouped_product(const Given& g, Id a, Id b, Id offs) {
   const Id group = g.call("searchsorted", {offs, row}, {{"right", true}});
   const Id last = g.whole(groups - 1);
   const Id chosen = g.call("index_select", {b, g.call("minimum", {group, last})}, {{"dim", std::int64_t{0}}});
-  const Id product = g.call("matmul", {g.call("unsqueeze", {a}, {{"dim", std::int64_t{1}}}), chosen});
+  const Id product = g.call("matmul", {g.unsqueeze(a, 1), chosen});
   return g.call("squeeze", {product}, {{"dims", Shape{1}}});
 }
 

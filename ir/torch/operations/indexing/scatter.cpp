@@ -183,7 +183,7 @@ Id select_scatter(const Given& g) {
   const Id x = g.tensor("input"), source = g.tensor("src");
   const std::size_t dim = g.dim(g.integer("dim", 0), g.rank(x));
   const auto at = static_cast<std::int64_t>(g.dim(g.integer("index", 0), static_cast<std::size_t>(g.shape(x)[dim])));
-  const Id part = g.call("unsqueeze", {source}, {{"dim", static_cast<std::int64_t>(dim)}});
+  const Id part = g.unsqueeze(source, static_cast<std::int64_t>(dim));
   return replaced(g, x, part, dim, at, at + 1, 1);
 }
 

@@ -235,7 +235,7 @@ python::Value call_network(const python::Call& call) {
   const std::int64_t size = g.integer("hidden_size", 1), directions = n.bidirectional ? 2 : 1;
   const bool batched = g.rank(n.x) == 3, batch_first = batched && g.flag("batch_first", false);
   if (!batched && g.rank(n.x) != 2) g.refuse("a sequence, or a batch of them", n.x);
-  if (!batched) n.x = g.call("unsqueeze", {n.x}, {{"dim", std::int64_t{1}}});
+  if (!batched) n.x = g.unsqueeze(n.x, 1);
   if (batch_first) n.x = swapped(g, n.x);
   if (!call.given("hx")) {
     const Id zeros = g.full(Shape{n.layers * directions, g.shape(n.x)[1], size}, 0, g.dtype(n.x));
@@ -244,7 +244,7 @@ python::Value call_network(const python::Call& call) {
     n.states = cell == Cell::lstm ? g.tensors("hx") : std::vector<Id>{g.tensor("hx")};
     if (cell == Cell::lstm && n.states.size() != 2) call.fail("hx", "a pair (h_0, c_0)");
     if (!batched)
-      for (Id& state : n.states) state = g.call("unsqueeze", {state}, {{"dim", std::int64_t{1}}});
+      for (Id& state : n.states) state = g.unsqueeze(state, 1);
   }
   std::vector<Id> results = run(g, cell, n);
   if (!batched)

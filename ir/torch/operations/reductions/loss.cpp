@@ -150,7 +150,7 @@ Id distance(const Given& g, Id x, Id y, double p, double eps) {
 
 Id pairwise_distance(const Given& g) {
   const Id d = distance(g, g.tensor("x1"), g.tensor("x2"), g.number("p", 2), g.number("eps", 1e-6));
-  return g.flag("keepdim", false) ? g.call("unsqueeze", {d}, {{"dim", std::int64_t{-1}}}) : d;
+  return g.flag("keepdim", false) ? g.unsqueeze(d, -1) : d;
 }
 
 Id triplet_margin_loss(const Given& g) {
@@ -195,7 +195,7 @@ Id multi_margin_loss(const Given& g) {
   const Id x = g.tensor("input"), target = g.tensor("target");
   g.require_float(x);
   if (g.rank(x) != 2 || g.rank(target) != 1) g.refuse("scores (N, C) and classes (N,)", x);
-  const Id column = g.call("unsqueeze", {target}, {{"dim", std::int64_t{1}}});
+  const Id column = g.unsqueeze(target, 1);
   const Id own = g.call("gather", {x, column}, {{"dim", std::int64_t{1}}});
   const Id above = g.apply("relu", g.apply("add", g.apply("sub", x, own), g.number("margin", 1)));
   const double p = g.number("p", 1);

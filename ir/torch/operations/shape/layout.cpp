@@ -287,7 +287,7 @@ Id repeat_interleave(const Given& g) {
   Shape wide = g.shape(x), whole = wide;
   wide.insert(wide.begin() + along + 1, times);
   whole[dim] = extent * times;
-  return g.reshape(g.expand(g.call("unsqueeze", {x}, {{"dim", along + 1}}), wide), whole);
+  return g.reshape(g.expand(g.unsqueeze(x, along + 1), wide), whole);
 }
 
 // repeat(2, 3) of shape (a, b): (1, a, 1, b) → (2, a, 3, b) → (2a, 3b)

@@ -100,7 +100,7 @@ Id embedded(const Given& g, Id x, std::int64_t offset) {
   const std::int64_t more = std::abs(offset);
   if (more > 0) x = g.call("pad", {x}, {{"pad", Shape{0, more}}});
   Shape shape = g.shape(x);
-  const Id rows = g.call("unsqueeze", {x}, {{"dim", std::int64_t{offset < 0 ? -2 : -1}}});
+  const Id rows = g.unsqueeze(x, offset < 0 ? -2 : -1);
   shape.push_back(shape.back());
   return only_diagonal(g, g.expand(rows, shape), offset);
 }

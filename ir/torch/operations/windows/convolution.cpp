@@ -490,7 +490,7 @@ Arguments arguments(const Given& g) {
   if (g.rank(weight) != a.dims + 2) g.refuse(fmt::format("a weight of {} dimensions", a.dims + 2), weight);
   if (a.batched && g.rank(x) != a.dims + 2)
     g.refuse(fmt::format("an input of {} or {} dimensions", a.dims + 1, a.dims + 2), x);
-  if (!a.batched) a.x = g.call("unsqueeze", {x}, {{"dim", std::int64_t{0}}});
+  if (!a.batched) a.x = g.unsqueeze(x, 0);
   return a;
 }
 

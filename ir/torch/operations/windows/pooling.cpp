@@ -137,7 +137,7 @@ Id numbers_of(const Given& g, const Pool& p, Id element) {
 Id chosen_elements(const Given& g, const Pool& p, Id elements, Id maxima) {
   const std::int64_t count = g.shape(elements).back();
   const Id place = g.range(0, count);
-  Id hit = g.apply("eq", elements, g.call("unsqueeze", {maxima}, {{"dim", std::int64_t{-1}}}));
+  Id hit = g.apply("eq", elements, g.unsqueeze(maxima, -1));
   if (std::ranges::any_of(margins(g, p), [](std::int64_t n) { return n > 0; })) {
     Pool ones = p;
     ones.x = g.full(g.shape(p.x), 1.0, DType::f32);

@@ -224,7 +224,7 @@ Id unfold(const Given& g) {
   const bool batched = g.rank(x) == 4;
   if (!batched && g.rank(x) != 3) g.refuse("an input (N, C, H, W) or (C, H, W)", x);
   const Shape kernel = g.integers("kernel_size", 2, 1), padding = g.integers("padding", 2, 0);
-  if (!batched) x = g.call("unsqueeze", {x}, {{"dim", std::int64_t{0}}});
+  if (!batched) x = g.unsqueeze(x, 0);
   const Id padded =
       padding == Shape{0, 0} ? x : g.call("pad", {x}, {{"pad", Shape{padding[1], padding[1], padding[0], padding[0]}}});
   const Id windows =
