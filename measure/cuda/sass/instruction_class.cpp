@@ -4,241 +4,72 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <unordered_map>
+#include <vector>
+
+#include "core/text/split.h"
 
 namespace deplo::measure::cuda::sass {
 namespace {
 
 using enum InstructionClass;
 
+/// Opcodes of one class that one pipe executes: mnemonics, or mnemonics with their first modifier, separated by spaces.
+struct Opcodes {
+  InstructionClass what;
+  Pipe pipe;
+  std::string_view names;
+};
+
 // Names: CUDA Binary Utilities, "Instruction Set Reference", Turing to Blackwell. Pipes: Nsight Compute, Profiling
 // Guide, "Pipelines". A leading U stands for the uniform datapath; each scheduler has its own.
-constexpr Opcode table[] = {
-    {"FADD", fp32, Pipe::fma},
-    {"FADD2", fp32, Pipe::fma},
-    {"FADD32I", fp32, Pipe::fma},
-    {"FFMA", fp32, Pipe::fma},
-    {"FFMA2", fp32, Pipe::fma},
-    {"FFMA32I", fp32, Pipe::fma},
-    {"FMUL", fp32, Pipe::fma},
-    {"FMUL2", fp32, Pipe::fma},
-    {"FMUL32I", fp32, Pipe::fma},
-    {"FSWZADD", fp32, Pipe::fma},
-    {"UFADD", fp32, Pipe::issue},
-    {"UFFMA", fp32, Pipe::issue},
-    {"UFMUL", fp32, Pipe::issue},
-
-    {"HADD2", half, Pipe::issue},
-    {"HFMA2", half, Pipe::issue},
-    {"HMNMX2", half, Pipe::issue},
-    {"HMUL2", half, Pipe::issue},
-    {"HSET2", half, Pipe::issue},
-    {"HSETP2", half, Pipe::issue},
-    {"VHMNMX", half, Pipe::issue},
-
-    {"DADD", fp64, Pipe::issue},
-    {"DFMA", fp64, Pipe::issue},
-    {"DMUL", fp64, Pipe::issue},
-    {"DSETP", fp64, Pipe::issue},
-
-    {"BGMMA", tensor, Pipe::issue},
-    {"BMMA", tensor, Pipe::issue},
-    {"DMMA", tensor, Pipe::issue},
-    {"HGMMA", tensor, Pipe::tensor},
-    {"HMMA", tensor, Pipe::tensor},
-    {"IGMMA", tensor, Pipe::issue},
-    {"IMMA", tensor, Pipe::issue},
-    {"OMMA", tensor, Pipe::issue},
-    {"QGMMA", tensor, Pipe::issue},
-    {"QMMA", tensor, Pipe::issue},
-    {"UTCHMMA", tensor, Pipe::issue},
-    {"UTCIMMA", tensor, Pipe::issue},
-    {"UTCOMMA", tensor, Pipe::issue},
-    {"UTCQMMA", tensor, Pipe::issue},
-
-    {"MUFU", special, Pipe::special},
-
-    {"FCHK", compare, Pipe::issue},  // checks if a division can take the fast path
-    {"FMNMX", compare, Pipe::alu},
-    {"FMNMX3", compare, Pipe::alu},
-    {"FSEL", compare, Pipe::alu},
-    {"FSET", compare, Pipe::alu},
-    {"FSETP", compare, Pipe::alu},
-    {"UFSEL", compare, Pipe::issue},
-    {"UFSETP", compare, Pipe::issue},
-
-    {"BMSK", integer, Pipe::alu},
-    {"BREV", integer, Pipe::issue},
-    {"FLO", integer, Pipe::issue},
-    {"IABS", integer, Pipe::alu},
-    {"IADD", integer, Pipe::alu},
-    {"IADD3", integer, Pipe::alu},
-    {"IADD32I", integer, Pipe::alu},
-    {"IDP", integer, Pipe::imad},
-    {"IMAD", integer, Pipe::imad},
-    {"IMNMX", integer, Pipe::alu},
-    {"IMUL", integer, Pipe::imad},
-    {"ISCADD", integer, Pipe::alu},
-    {"ISETP", integer, Pipe::alu},
-    {"LEA", integer, Pipe::alu},
-    {"LOP", integer, Pipe::alu},
-    {"LOP3", integer, Pipe::alu},
-    {"LOP32I", integer, Pipe::alu},
-    {"P2R", integer, Pipe::alu},
-    {"PLOP3", integer, Pipe::alu},
-    {"POPC", integer, Pipe::issue},
-    {"PRMT", integer, Pipe::alu},
-    {"PSETP", integer, Pipe::alu},
-    {"R2P", integer, Pipe::alu},
-    {"SEL", integer, Pipe::alu},
-    {"SGXT", integer, Pipe::alu},
-    {"SHF", integer, Pipe::alu},
-    {"SHL", integer, Pipe::alu},
-    {"SHR", integer, Pipe::alu},
-    {"UBMSK", integer, Pipe::issue},
-    {"UBREV", integer, Pipe::issue},
-    {"UFLO", integer, Pipe::issue},
-    {"UIABS", integer, Pipe::issue},
-    {"UIADD3", integer, Pipe::issue},
-    {"UIMAD", integer, Pipe::issue},
-    {"UIMNMX", integer, Pipe::issue},
-    {"UISETP", integer, Pipe::issue},
-    {"ULEA", integer, Pipe::issue},
-    {"ULOP3", integer, Pipe::issue},
-    {"UPLOP3", integer, Pipe::issue},
-    {"UPOPC", integer, Pipe::issue},
-    {"UPRMT", integer, Pipe::issue},
-    {"USEL", integer, Pipe::issue},
-    {"USGXT", integer, Pipe::issue},
-    {"USHF", integer, Pipe::issue},
-    {"UVIADD", integer, Pipe::issue},
-    {"UVIMNMX", integer, Pipe::issue},
-    {"VABSDIFF", integer, Pipe::alu},
-    {"VABSDIFF4", integer, Pipe::alu},
-    {"VIADD", integer, Pipe::alu},
-    {"VIADDMNMX", integer, Pipe::alu},
-    {"VIMNMX", integer, Pipe::alu},
-    {"VIMNMX3", integer, Pipe::alu},
-
-    {"F2F", convert, Pipe::issue},
-    {"F2FP", convert, Pipe::issue},
-    {"F2I", convert, Pipe::issue},
-    {"F2IP", convert, Pipe::issue},
-    {"FRND", convert, Pipe::issue},
-    {"I2F", convert, Pipe::issue},
-    {"I2FP", convert, Pipe::issue},
-    {"I2I", convert, Pipe::issue},
-    {"I2IP", convert, Pipe::issue},
-    {"UF2FP", convert, Pipe::issue},
-    {"UF2I", convert, Pipe::issue},
-    {"UFRND", convert, Pipe::issue},
-    {"UI2F", convert, Pipe::issue},
-    {"UI2FP", convert, Pipe::issue},
-
-    {"B2R", move, Pipe::issue},
-    {"CS2R", move, Pipe::issue},
-    {"CS2UR", move, Pipe::issue},
-    {"IMAD.MOV", move, Pipe::fma},
-    {"MOV", move, Pipe::alu},
-    {"MOV32I", move, Pipe::alu},
-    {"MOVM", move, Pipe::issue},
-    {"R2B", move, Pipe::issue},
-    {"R2UR", move, Pipe::issue},
-    {"S2R", move, Pipe::issue},
-    {"S2UR", move, Pipe::issue},
-    {"UMOV", move, Pipe::issue},
-    {"UP2UR", move, Pipe::issue},
-    {"UR2UP", move, Pipe::issue},
-
-    {"CREDUX", shuffle, Pipe::issue},
-    {"MATCH", shuffle, Pipe::issue},
-    {"REDUX", shuffle, Pipe::issue},
-    {"SHFL", shuffle, Pipe::memory},
-    {"VOTE", shuffle, Pipe::issue},
-    {"VOTEU", shuffle, Pipe::issue},
-
-    {"LDC", constant, Pipe::issue},
-    {"LDCU", constant, Pipe::issue},
-    {"ULDC", constant, Pipe::issue},
-
-    {"LDS", shared_load, Pipe::memory},
-    {"LDSM", shared_load, Pipe::memory},
-    {"STS", shared_store, Pipe::memory},
-    {"STSM", shared_store, Pipe::memory},
-    {"STAS", shared_store, Pipe::memory},
-    {"LD", generic_load, Pipe::memory},
-    {"LDG", global_load, Pipe::memory},
-    {"ST", generic_store, Pipe::memory},
-    {"STG", global_store, Pipe::memory},
-    {"LDL", local, Pipe::memory},
-    {"STL", local, Pipe::memory},
-    {"LDGSTS", async_copy, Pipe::memory},
-
-    {"UBLKCP", bulk_copy, Pipe::issue},
-    {"UBLKPF", bulk_copy, Pipe::issue},
-    {"UBLKRED", bulk_copy, Pipe::issue},
-    {"UTMALDG", bulk_copy, Pipe::issue},
-    {"UTMAPF", bulk_copy, Pipe::issue},
-    {"UTMAREDG", bulk_copy, Pipe::issue},
-    {"UTMASTG", bulk_copy, Pipe::issue},
-
-    {"ATOM", atomic, Pipe::memory},
-    {"ATOMG", atomic, Pipe::memory},
-    {"ATOMS", atomic, Pipe::memory},
-    {"RED", atomic, Pipe::memory},
-    {"REDAS", atomic, Pipe::memory},
-    {"REDG", atomic, Pipe::memory},
-
-    {"ACQBULK", barrier, Pipe::issue},
-    {"ARRIVES", barrier, Pipe::issue},
-    {"BAR", barrier, Pipe::issue},
-    {"CCTL", barrier, Pipe::issue},
-    {"CGAERRBAR", barrier, Pipe::issue},
-    {"DEPBAR", barrier, Pipe::issue},
-    {"ERRBAR", barrier, Pipe::issue},
-    {"FENCE", barrier, Pipe::issue},
-    {"LDGDEPBAR", barrier, Pipe::issue},
-    {"MEMBAR", barrier, Pipe::issue},
-    {"NANOSLEEP", barrier, Pipe::issue},
-    {"SYNCS", barrier, Pipe::issue},
-    {"UCGABAR_ARV", barrier, Pipe::issue},
-    {"UCGABAR_WAIT", barrier, Pipe::issue},
-    {"UTCBAR", barrier, Pipe::issue},
-    {"UTMACCTL", barrier, Pipe::issue},
-    {"UTMACMDFLUSH", barrier, Pipe::issue},
-    {"WARPGROUP", barrier, Pipe::issue},
-
-    {"BMOV", control, Pipe::issue},
-    {"BPT", control, Pipe::issue},
-    {"BRA", control, Pipe::issue},
-    {"BREAK", control, Pipe::issue},
-    {"BRX", control, Pipe::issue},
-    {"BRXU", control, Pipe::issue},
-    {"BSSY", control, Pipe::issue},
-    {"BSYNC", control, Pipe::issue},
-    {"CALL", control, Pipe::issue},
-    {"ELECT", control, Pipe::issue},
-    {"ENDCOLLECTIVE", control, Pipe::issue},
-    {"EXIT", control, Pipe::issue},
-    {"JMP", control, Pipe::issue},
-    {"JMX", control, Pipe::issue},
-    {"JMXU", control, Pipe::issue},
-    {"KILL", control, Pipe::issue},
-    {"LEPC", control, Pipe::issue},
-    {"NOP", control, Pipe::issue},
-    {"PREEXIT", control, Pipe::issue},
-    {"RET", control, Pipe::issue},
-    {"RPCMOV", control, Pipe::issue},
-    {"USETMAXREG", control, Pipe::issue},
-    {"WARPSYNC", control, Pipe::issue},
-    {"YIELD", control, Pipe::issue},
+constexpr Opcodes table[] = {
+    {fp32, Pipe::fma, "FADD FADD2 FADD32I FFMA FFMA2 FFMA32I FMUL FMUL2 FMUL32I FSWZADD"},
+    {fp32, Pipe::issue, "UFADD UFFMA UFMUL"},
+    {half, Pipe::issue, "HADD2 HFMA2 HMNMX2 HMUL2 HSET2 HSETP2 VHMNMX"},
+    {fp64, Pipe::issue, "DADD DFMA DMUL DSETP"},
+    {tensor, Pipe::issue, "BGMMA BMMA DMMA IGMMA IMMA OMMA QGMMA QMMA UTCHMMA UTCIMMA UTCOMMA UTCQMMA"},
+    {tensor, Pipe::tensor, "HGMMA HMMA"},
+    {special, Pipe::special, "MUFU"},
+    // FCHK checks if a division can take the fast path.
+    {compare, Pipe::issue, "FCHK UFSEL UFSETP"},
+    {compare, Pipe::alu, "FMNMX FMNMX3 FSEL FSET FSETP"},
+    {integer, Pipe::alu,
+     "BMSK IABS IADD IADD3 IADD32I IMNMX ISCADD ISETP LEA LOP LOP3 LOP32I P2R PLOP3 PRMT PSETP R2P SEL SGXT SHF SHL "
+     "SHR VABSDIFF VABSDIFF4 VIADD VIADDMNMX VIMNMX VIMNMX3"},
+    {integer, Pipe::issue,
+     "BREV FLO POPC UBMSK UBREV UFLO UIABS UIADD3 UIMAD UIMNMX UISETP ULEA ULOP3 UPLOP3 UPOPC UPRMT USEL USGXT USHF "
+     "UVIADD UVIMNMX"},
+    {integer, Pipe::imad, "IDP IMAD IMUL"},
+    {convert, Pipe::issue, "F2F F2FP F2I F2IP FRND I2F I2FP I2I I2IP UF2FP UF2I UFRND UI2F UI2FP"},
+    {move, Pipe::issue, "B2R CS2R CS2UR MOVM R2B R2UR S2R S2UR UMOV UP2UR UR2UP"},
+    {move, Pipe::fma, "IMAD.MOV"},
+    {move, Pipe::alu, "MOV MOV32I"},
+    {shuffle, Pipe::issue, "CREDUX MATCH REDUX VOTE VOTEU"},
+    {shuffle, Pipe::memory, "SHFL"},
+    {constant, Pipe::issue, "LDC LDCU ULDC"},
+    {shared_load, Pipe::memory, "LDS LDSM"},
+    {shared_store, Pipe::memory, "STS STSM STAS"},
+    {generic_load, Pipe::memory, "LD"},
+    {global_load, Pipe::memory, "LDG"},
+    {generic_store, Pipe::memory, "ST"},
+    {global_store, Pipe::memory, "STG"},
+    {local, Pipe::memory, "LDL STL"},
+    {async_copy, Pipe::memory, "LDGSTS"},
+    {bulk_copy, Pipe::issue, "UBLKCP UBLKPF UBLKRED UTMALDG UTMAPF UTMAREDG UTMASTG"},
+    {atomic, Pipe::memory, "ATOM ATOMG ATOMS RED REDAS REDG"},
+    {barrier, Pipe::issue,
+     "ACQBULK ARRIVES BAR CCTL CGAERRBAR DEPBAR ERRBAR FENCE LDGDEPBAR MEMBAR NANOSLEEP SYNCS UCGABAR_ARV "
+     "UCGABAR_WAIT UTCBAR UTMACCTL UTMACMDFLUSH WARPGROUP"},
+    {control, Pipe::issue,
+     "BMOV BPT BRA BREAK BRX BRXU BSSY BSYNC CALL ELECT ENDCOLLECTIVE EXIT JMP JMX JMXU KILL LEPC NOP PREEXIT RET "
+     "RPCMOV USETMAXREG WARPSYNC YIELD"},
 };
 
 const Opcode* find(std::string_view opcode) {
   static const std::unordered_map<std::string_view, const Opcode*> rows = [] {
     std::unordered_map<std::string_view, const Opcode*> all;
-    for (const Opcode& row : table) all.emplace(row.name, &row);
+    for (const Opcode& row : opcodes()) all.emplace(row.name, &row);
     return all;
   }();
   const std::size_t first = opcode.find('.');
@@ -301,7 +132,15 @@ std::string_view name(Pipe pipe) {
   return names.at(static_cast<std::size_t>(pipe));
 }
 
-std::span<const Opcode> opcodes() { return table; }
+std::span<const Opcode> opcodes() {
+  static const std::vector<Opcode> all = [] {
+    std::vector<Opcode> rows;
+    for (const Opcodes& group : table)
+      for (const std::string_view name : split_at(group.names, ' ')) rows.push_back({name, group.what, group.pipe});
+    return rows;
+  }();
+  return all;
+}
 
 Kind kind_of(const Instruction& instruction) {
   const Opcode* const row = find(instruction.opcode);
