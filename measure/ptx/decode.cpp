@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 
 #include "core/error.h"
@@ -14,47 +13,9 @@
 #include "measure/ptx/instructions/table.h"
 #include "measure/ptx/text/inline_calls.h"
 #include "measure/ptx/warp/place.h"
+#include "measure/ptx/warp/special_registers.h"
 
 namespace deplo::measure::ptx {
-
-namespace {
-
-struct SpecialName {
-  std::string_view name;
-  Special which;
-};
-constexpr std::array special_names = {
-    SpecialName{"%tid.x", Special::tid_x},
-    SpecialName{"%tid.y", Special::tid_y},
-    SpecialName{"%tid.z", Special::tid_z},
-    SpecialName{"%ntid.x", Special::ntid_x},
-    SpecialName{"%ntid.y", Special::ntid_y},
-    SpecialName{"%ntid.z", Special::ntid_z},
-    SpecialName{"%ctaid.x", Special::ctaid_x},
-    SpecialName{"%ctaid.y", Special::ctaid_y},
-    SpecialName{"%ctaid.z", Special::ctaid_z},
-    SpecialName{"%nctaid.x", Special::nctaid_x},
-    SpecialName{"%nctaid.y", Special::nctaid_y},
-    SpecialName{"%nctaid.z", Special::nctaid_z},
-    SpecialName{"%laneid", Special::laneid},
-    SpecialName{"%warpid", Special::warpid},
-    SpecialName{"%nwarpid", Special::nwarpid},
-    SpecialName{"%cluster_ctarank", Special::cluster_ctarank},
-    SpecialName{"%cluster_nctarank", Special::cluster_nctarank},
-    SpecialName{"%cluster_ctaid.x", Special::cluster_ctaid_x},
-    SpecialName{"%cluster_nctaid.x", Special::cluster_nctaid_x},
-    SpecialName{"%clusterid.x", Special::clusterid_x},
-    SpecialName{"%nclusterid.x", Special::nclusterid_x},
-    SpecialName{"%lanemask_eq", Special::lanemask_eq},
-    SpecialName{"%lanemask_lt", Special::lanemask_lt},
-    SpecialName{"%lanemask_le", Special::lanemask_le},
-    SpecialName{"%lanemask_gt", Special::lanemask_gt},
-    SpecialName{"%lanemask_ge", Special::lanemask_ge},
-    SpecialName{"%dynamic_smem_size", Special::dynamic_smem_size},
-    SpecialName{"%total_smem_size", Special::total_smem_size},
-};
-
-}  // namespace
 
 class Names {
  public:
@@ -180,10 +141,10 @@ void Names::place(const Variable& v, std::uint64_t& end) {
 
 const Names::Place* Names::find_special(const std::string& name) {
   if (const auto found = specials_.find(name); found != specials_.end()) return &found->second;
-  const auto known = std::ranges::find(special_names, name, &SpecialName::name);
-  if (known == special_names.end()) return nullptr;
+  const Special value = find_special_register(name);
+  if (value == nullptr) return nullptr;
   const Place place = allocate(32);
-  program_.specials.push_back({place.place, known->which});
+  program_.specials.push_back({place.place, value});
   return &(specials_[name] = place);
 }
 

@@ -23,6 +23,7 @@ using RegisterPlace = std::uint32_t;
 /// end.
 enum class Flow { next, branch, wait, end };
 
+class Block;
 class Warp;
 struct Instruction;
 using Meaning = Flow (*)(Warp&, const Instruction&, Lanes);
@@ -67,38 +68,6 @@ struct Instruction {
   const Detail* detail = nullptr;
 };
 
-enum class Special {
-  tid_x,
-  tid_y,
-  tid_z,
-  ntid_x,
-  ntid_y,
-  ntid_z,
-  ctaid_x,
-  ctaid_y,
-  ctaid_z,
-  nctaid_x,
-  nctaid_y,
-  nctaid_z,
-  laneid,
-  warpid,
-  nwarpid,
-  cluster_ctarank,
-  cluster_nctarank,
-  cluster_ctaid_x,
-  cluster_nctaid_x,
-  clusterid_x,
-  nclusterid_x,
-  lanemask_eq,
-  lanemask_lt,
-  lanemask_le,
-  lanemask_gt,
-  lanemask_ge,
-  dynamic_smem_size,
-  total_smem_size,
-  zero
-};
-
 /// Bytes of the smallest register: 32 lanes of 16 bits.
 inline constexpr std::uint32_t slot_bytes = 64;
 
@@ -108,9 +77,17 @@ struct Preset {
   int bits = 0;
   std::uint64_t value = 0;
 };
+/// A lane of a block's warp.
+struct LanePlace {
+  const Block& block;
+  std::int64_t warp;
+  std::uint32_t lane;
+};
+/// A special register, as the function that returns its value in a lane (special_registers.h).
+using Special = std::int64_t (*)(const LanePlace&);
 struct SpecialPlace {
   RegisterPlace place = 0;
-  Special which = Special::zero;
+  Special value = nullptr;
 };
 
 /// A decoded kernel. It is immutable, so several launches may use it at the same time.

@@ -1,7 +1,8 @@
 #include "measure/ptx/warp/special_registers.h"
 
+#include <algorithm>
 #include <array>
-#include <optional>
+#include <iterator>
 
 #include "measure/ptx/machine.h"
 
@@ -18,89 +19,78 @@ struct Dimensions {
   std::array<std::int64_t, 3> size;
 };
 
-std::optional<std::int64_t> place_in_warp(Special which, std::uint32_t lane) {
-  using enum Special;
-  const std::uint32_t one = std::uint32_t{1} << lane;
-  switch (which) {
-    case laneid:
-      return lane;
-    case lanemask_eq:
-      return one;
-    case lanemask_lt:
-      return one - 1;
-    case lanemask_le:
-      return (one - 1) | one;
-    case lanemask_gt:
-      return ~((one - 1) | one);
-    case lanemask_ge:
-      return ~(one - 1);
-    default:
-      return std::nullopt;
-  }
+const LaunchOptions& options_of(const LanePlace& p) { return p.block.machine().options(); }
+Dimensions grid_of(const LanePlace& p) {
+  const LaunchOptions& o = options_of(p);
+  return {o.blocks, o.grid_x, o.grid_y};
 }
+Dimensions threads_of(const LanePlace& p) {
+  const LaunchOptions& o = options_of(p);
+  return {o.threads, o.block_x, o.block_y};
+}
+std::int64_t cluster_of(const LanePlace& p) { return p.block.machine().program().cluster; }
 
-std::optional<std::int64_t> place_in_grid(Special which, const LaunchOptions& o, std::int64_t number,
-                                          std::int64_t thread) {
-  using enum Special;
-  const Dimensions grid(o.blocks, o.grid_x, o.grid_y), block(o.threads, o.block_x, o.block_y);
-  const auto axis = [&](Special first) { return static_cast<int>(which) - static_cast<int>(first); };
-  switch (which) {
-    case tid_x:
-    case tid_y:
-    case tid_z:
-      return block.part(thread, axis(tid_x));
-    case ntid_x:
-    case ntid_y:
-    case ntid_z:
-      return block.size.at(static_cast<std::size_t>(axis(ntid_x)));
-    case ctaid_x:
-    case ctaid_y:
-    case ctaid_z:
-      return grid.part(number, axis(ctaid_x));
-    case nctaid_x:
-    case nctaid_y:
-    case nctaid_z:
-      return grid.size.at(static_cast<std::size_t>(axis(nctaid_x)));
-    default:
-      return std::nullopt;
-  }
+template <int axis>
+std::int64_t tid(const LanePlace& p) {
+  return threads_of(p).part(p.warp * warp_lanes + p.lane, axis);
 }
+template <int axis>
+std::int64_t ntid(const LanePlace& p) {
+  return threads_of(p).size[axis];
+}
+template <int axis>
+std::int64_t ctaid(const LanePlace& p) {
+  return grid_of(p).part(p.block.index(), axis);
+}
+template <int axis>
+std::int64_t nctaid(const LanePlace& p) {
+  return grid_of(p).size[axis];
+}
+std::int64_t rank(const LanePlace& p) { return p.block.rank(); }
 
-std::int64_t place_in_launch(Special which, const Block& block, std::int64_t warp) {
-  using enum Special;
-  const Machine& machine = block.machine();
-  const std::int64_t cluster = machine.program().cluster;
-  switch (which) {
-    case warpid:
-      return warp;
-    case nwarpid:
-      return machine.warps();
-    case cluster_ctarank:
-    case cluster_ctaid_x:
-      return block.rank();
-    case cluster_nctarank:
-    case cluster_nctaid_x:
-      return cluster;
-    case clusterid_x:
-      return block.index() / cluster;
-    case nclusterid_x:
-      return machine.options().blocks / cluster;
-    case dynamic_smem_size:
-      return machine.options().dynamic_shared_bytes;
-    case total_smem_size:
-      return static_cast<std::int64_t>(machine.shared_bytes());
-    default:
-      return 0;
-  }
-}
+Lanes bit_of(const LanePlace& p) { return Lanes{1} << p.lane; }
+
+struct SpecialRegister {
+  std::string_view name;
+  Special value;
+};
+constexpr SpecialRegister registers[] = {
+    {"%tid.x", tid<0>},
+    {"%tid.y", tid<1>},
+    {"%tid.z", tid<2>},
+    {"%ntid.x", ntid<0>},
+    {"%ntid.y", ntid<1>},
+    {"%ntid.z", ntid<2>},
+    {"%ctaid.x", ctaid<0>},
+    {"%ctaid.y", ctaid<1>},
+    {"%ctaid.z", ctaid<2>},
+    {"%nctaid.x", nctaid<0>},
+    {"%nctaid.y", nctaid<1>},
+    {"%nctaid.z", nctaid<2>},
+    {"%laneid", [](const LanePlace& p) -> std::int64_t { return p.lane; }},
+    {"%warpid", [](const LanePlace& p) { return p.warp; }},
+    {"%nwarpid", [](const LanePlace& p) { return p.block.machine().warps(); }},
+    {"%cluster_ctarank", rank},
+    {"%cluster_nctarank", cluster_of},
+    {"%cluster_ctaid.x", rank},
+    {"%cluster_nctaid.x", cluster_of},
+    {"%clusterid.x", [](const LanePlace& p) { return p.block.index() / cluster_of(p); }},
+    {"%nclusterid.x", [](const LanePlace& p) { return options_of(p).blocks / cluster_of(p); }},
+    {"%lanemask_eq", [](const LanePlace& p) -> std::int64_t { return bit_of(p); }},
+    {"%lanemask_lt", [](const LanePlace& p) -> std::int64_t { return bit_of(p) - 1; }},
+    {"%lanemask_le", [](const LanePlace& p) -> std::int64_t { return (bit_of(p) - 1) | bit_of(p); }},
+    {"%lanemask_gt", [](const LanePlace& p) -> std::int64_t { return ~((bit_of(p) - 1) | bit_of(p)); }},
+    {"%lanemask_ge", [](const LanePlace& p) -> std::int64_t { return ~(bit_of(p) - 1); }},
+    {"%dynamic_smem_size", [](const LanePlace& p) { return options_of(p).dynamic_shared_bytes; }},
+    {"%total_smem_size",
+     [](const LanePlace& p) { return static_cast<std::int64_t>(p.block.machine().shared_bytes()); }},
+};
 
 }  // namespace
 
-std::int64_t special_value(Special which, const Block& block, std::int64_t warp, std::uint32_t lane) {
-  if (const auto value = place_in_warp(which, lane)) return *value;
-  const std::int64_t thread = warp * warp_lanes + lane;
-  if (const auto value = place_in_grid(which, block.machine().options(), block.index(), thread)) return *value;
-  return place_in_launch(which, block, warp);
+Special find_special_register(std::string_view name) {
+  const auto* const found = std::ranges::find(registers, name, &SpecialRegister::name);
+  return found == std::end(registers) ? nullptr : found->value;
 }
 
 }  // namespace deplo::measure::ptx

@@ -8,7 +8,6 @@
 
 #include "measure/ptx/machine.h"
 #include "measure/ptx/warp/place.h"
-#include "measure/ptx/warp/special_registers.h"
 
 namespace deplo::measure::ptx {
 namespace {
@@ -29,8 +28,7 @@ Warp::Warp(Block& block, std::int64_t index)
       groups_(alive_) {
   for (const SpecialPlace& special : program_.specials)
     for (std::uint32_t lane = 0; lane < warp_lanes; ++lane)
-      lanes<std::uint32_t>(special.place)[lane] =
-          static_cast<std::uint32_t>(special_value(special.which, block_, index_, lane));
+      lanes<std::uint32_t>(special.place)[lane] = static_cast<std::uint32_t>(special.value({block_, index_, lane}));
 }
 
 std::int64_t Warp::take_thread_instructions() { return std::exchange(thread_instructions_, 0); }
