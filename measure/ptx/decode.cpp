@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "core/error.h"
@@ -222,6 +223,13 @@ RegisterPlace Binder::write(const Operand& o, int bits) {
   if (place->bits != bits) fail(fmt::format("a register of {} bits, found {} of {}", bits, o.name, place->bits));
   if (program_.has_wgmma && bits >= 32) detail().writes.push_back(place->place);
   return place->place;
+}
+
+void Binder::registers(int result, std::initializer_list<int> bits) {
+  expect_operands(1 + bits.size(), 1 + bits.size());
+  instruction_.d = write(0, result);
+  const std::array places{&instruction_.a, &instruction_.b, &instruction_.c, &instruction_.e};
+  for (std::size_t i = 0; i < bits.size(); ++i) *places.at(i) = read(i + 1, std::data(bits)[i]);
 }
 
 bool Binder::is_unused(const Operand& o) const {

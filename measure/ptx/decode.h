@@ -1,5 +1,6 @@
 // Binds the operands of one instruction. The rows of the table (table.h) use it.
 #pragma once
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <string_view>
@@ -36,6 +37,8 @@ class Binder {
   /// The place to write a result to. A sink ("_") gets a place, too.
   RegisterPlace write(const Operand&, int bits);
   RegisterPlace write(std::size_t i, int bits) { return write(operand(i), bits); }
+  /// Binds all operands of an instruction: the result d, and then a, b, c and e. Each argument is a number of bits.
+  void registers(int result, std::initializer_list<int> operands);
   /// True if no other operand of the kernel uses the register.
   bool is_unused(const Operand&) const;
   /// Number of bits of the register. It must have at least `bits`, because loads, stores and conversions accept wider

@@ -91,13 +91,6 @@ int register_bits(const Binder& b, const std::vector<Operand>& list, int bits) {
   return own == 0 ? std::max(bits, 16) : own;
 }
 
-template <class Visit>
-void with_register(int bits, const Visit& visit) {
-  if (bits == 16) return visit(Typed<std::uint16_t>());
-  if (bits == 32) return visit(Typed<std::uint32_t>());
-  return visit(Typed<std::uint64_t>());
-}
-
 void load(Binder& b) {
   b.expect_operands(2, 2);
   const int lanes = lanes_of(b), bits = type_bits(b.type());
@@ -113,24 +106,15 @@ void load(Binder& b) {
   while (list.size() > 1 && !b.has("volatile") && b.is_unused(list.back())) list.pop_back();
   if (lanes == 1 && own == bits) {
     b.to().d = b.write(list[0], bits);
-    b.to().run = bits == 16   ? run_load_one<std::uint16_t>
-                 : bits == 32 ? run_load_one<std::uint32_t>
-                              : run_load_one<std::uint64_t>;
-    return;
+    return with_register(bits, [&]<class Memory>(Typed<Memory>) { b.to().run = run_load_one<Memory>; });
   }
   for (const Operand& o : list) {
     const RegisterPlace place = b.write(o, own);
     b.detail().d.push_back(place);
     if (place == b.to().a) b.fail("an address in a register other than the loaded ones");
   }
-  with_register(own, [&](auto r) {
-    using Register = typename decltype(r)::type;
-    const std::string_view type = b.type()[0] == 's' ? b.type()
-                                  : bits == 8        ? "u8"
-                                  : bits == 16       ? "u16"
-                                  : bits == 32       ? "u32"
-                                                     : "u64";
-    with_integer(type, [&](auto m) { b.to().run = run_load<typename decltype(m)::type, Register>; });
+  with_register(own, [&]<class Register>(Typed<Register>) {
+    with_integer(b.type(), [&]<class Memory>(Typed<Memory>) { b.to().run = run_load<Memory, Register>; });
   });
 }
 
@@ -145,8 +129,7 @@ void store(Binder& b) {
   const std::vector<Operand> list = vector_of(b, 1, lanes);
   const int own = register_bits(b, list, bits);
   for (const Operand& o : list) b.detail().b.push_back(b.read(o, own));
-  with_register(own, [&](auto r) {
-    using Register = typename decltype(r)::type;
+  with_register(own, [&]<class Register>(Typed<Register>) {
     if (bits == 8) b.to().run = run_store<std::uint8_t, Register>;
     if (bits == 16) b.to().run = run_store<std::uint16_t, Register>;
     if (bits == 32) b.to().run = run_store<std::uint32_t, Register>;

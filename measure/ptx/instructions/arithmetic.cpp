@@ -90,39 +90,17 @@ using Reversed = decltype([]<class T>(T a) {
   return r;
 });
 
-template <class F>
-void integer_unary(Binder& b) {
-  with_wide_integer(b.type(), [&](auto t) {
-    using T = typename decltype(t)::type;
-    bind_unary<T, T, F>(b);
-  });
+template <class F, int arity>
+void integer(Binder& b) {
+  with_wide_integer(b.type(), [&]<class T>(Typed<T>) { bind_same<F, arity, T>(b); });
 }
 template <class F>
 void integer_count(Binder& b) {
-  if (b.type() == "b64")
-    bind_unary<std::uint32_t, std::uint64_t, F>(b);
-  else
-    bind_unary<std::uint32_t, std::uint32_t, F>(b);
+  b.type() == "b64" ? bind_each<F, std::uint32_t, std::uint64_t>(b) : bind_each<F, std::uint32_t, std::uint32_t>(b);
 }
 void find_bit(Binder& b) {
-  with_wide_integer(b.type(), [&](auto t) {
-    using T = typename decltype(t)::type;
-    b.has("shiftamt") ? bind_unary<std::uint32_t, T, FindBit<true>>(b)
-                      : bind_unary<std::uint32_t, T, FindBit<false>>(b);
-  });
-}
-template <class F>
-void integer_binary(Binder& b) {
-  with_wide_integer(b.type(), [&](auto t) {
-    using T = typename decltype(t)::type;
-    bind_binary<T, T, T, F>(b);
-  });
-}
-template <class F>
-void integer_ternary(Binder& b) {
-  with_wide_integer(b.type(), [&](auto t) {
-    using T = typename decltype(t)::type;
-    bind_ternary<T, T, T, T, F>(b);
+  with_wide_integer(b.type(), [&]<class T>(Typed<T>) {
+    b.has("shiftamt") ? bind_each<FindBit<true>, std::uint32_t, T>(b) : bind_each<FindBit<false>, std::uint32_t, T>(b);
   });
 }
 // ---- integers with a carry (PTX ISA, "Extended-Precision Integer Arithmetic"). In a subtraction the carry is a
@@ -150,45 +128,32 @@ Flow run_carrying(Warp& w, const Instruction& i, Lanes active) {
 }
 template <First first, bool takes, bool gives>
 void carrying(Binder& b) {
-  constexpr int operands = first == First::low || first == First::high ? 4 : 3;
-  b.expect_operands(operands, operands);
-  with_wide_integer(b.type(), [&](auto t) {
-    using T = typename decltype(t)::type;
+  with_wide_integer(b.type(), [&]<class T>(Typed<T>) {
     if constexpr (sizeof(T) >= 4) {
-      using U = Unsigned<T>;
-      b.to().d = b.write(0, bits_in<U>);
-      b.to().a = b.read(1, bits_in<U>);
-      b.to().b = b.read(2, bits_in<U>);
-      if (operands == 4) b.to().c = b.read(3, bits_in<U>);
-      b.to().run = run_carrying<U, first, takes, gives>;
+      constexpr int bits = bits_in<T>;
+      if constexpr (first == First::low || first == First::high)
+        b.registers(bits, {bits, bits, bits});
+      else
+        b.registers(bits, {bits, bits});
+      b.to().run = run_carrying<Unsigned<T>, first, takes, gives>;
     }
   });
 }
 template <class F>
 void shift(Binder& b) {
-  with_wide_integer(b.type(), [&](auto t) {
-    using T = typename decltype(t)::type;
-    bind_binary<T, T, std::uint32_t, F>(b);
-  });
+  with_wide_integer(b.type(), [&]<class T>(Typed<T>) { bind_each<F, T, T, std::uint32_t>(b); });
 }
 template <class Visit>
 void with_narrow_integer(std::string_view type, const Visit& visit) {
-  with_integer(type, [&](auto t) {
-    using T = typename decltype(t)::type;
+  with_integer(type, [&]<class T>(Typed<T> t) {
     if constexpr (sizeof(T) == 2 || sizeof(T) == 4) visit(t);
   });
 }
 void multiply_wide(Binder& b) {
-  with_narrow_integer(b.type(), [&](auto t) {
-    using T = typename decltype(t)::type;
-    bind_binary<Wide<T>, T, T, Product>(b);
-  });
+  with_narrow_integer(b.type(), [&]<class T>(Typed<T>) { bind_each<Product, Wide<T>, T, T>(b); });
 }
 void multiply_add_wide(Binder& b) {
-  with_narrow_integer(b.type(), [&](auto t) {
-    using T = typename decltype(t)::type;
-    bind_ternary<Wide<T>, T, T, Wide<T>, ProductSum>(b);
-  });
+  with_narrow_integer(b.type(), [&]<class T>(Typed<T>) { bind_each<ProductSum, Wide<T>, T, T, Wide<T>>(b); });
 }
 
 // ---- predicates
@@ -201,8 +166,7 @@ Flow run_predicates(Warp& w, const Instruction& i, Lanes active) {
 }
 template <Logic logic>
 void predicates(Binder& b) {
-  b.expect_operands(3, 3);
-  b.to().d = b.write(0, 1), b.to().a = b.read(1, 1), b.to().b = b.read(2, 1);
+  b.registers(1, {1, 1});
   b.to().run = run_predicates<logic>;
 }
 Flow run_not(Warp& w, const Instruction& i, Lanes active) {
@@ -210,15 +174,14 @@ Flow run_not(Warp& w, const Instruction& i, Lanes active) {
   return Flow::next;
 }
 void not_predicate(Binder& b) {
-  b.expect_operands(2, 2);
-  b.to().d = b.write(0, 1), b.to().a = b.read(1, 1);
+  b.registers(1, {1});
   b.to().run = run_not;
 }
 
 // ---- bit fields
 struct FieldInsert {
   template <class T>
-  static T insert(T a, T b, std::uint32_t position, std::uint32_t length) {
+  T operator()(T a, T b, std::uint32_t position, std::uint32_t length) const {
     constexpr std::uint32_t bits = bits_in<T>;
     position &= 0xff, length &= 0xff;  // PTX ISA, "bfi": only the lower 8 bits count
     T result = b;
@@ -229,21 +192,9 @@ struct FieldInsert {
     return result;
   }
 };
-template <class T>
-Flow run_field_insert(Warp& w, const Instruction& i, Lanes active) {
-  PerLane<T> r;
-  for (std::size_t l = 0; l < warp_lanes; ++l)
-    r[l] = FieldInsert::insert(w.lanes<T>(i.a)[l], w.lanes<T>(i.b)[l], w.lanes<std::uint32_t>(i.c)[l],
-                               w.lanes<std::uint32_t>(i.e)[l]);
-  w.store(i.d, r, active);
-  return Flow::next;
-}
 void field_insert(Binder& b) {
-  b.expect_operands(5, 5);
-  const int bits = type_bits(b.type());
-  b.to().d = b.write(0, bits), b.to().a = b.read(1, bits), b.to().b = b.read(2, bits);
-  b.to().c = b.read(3, 32), b.to().e = b.read(4, 32);
-  b.to().run = bits == 64 ? run_field_insert<std::uint64_t> : run_field_insert<std::uint32_t>;
+  with_wide_integer(b.type(),
+                    [&]<class T>(Typed<T>) { bind_each<FieldInsert, T, T, T, std::uint32_t, std::uint32_t>(b); });
 }
 // PTX ISA, "bfe": bits beyond the field are copies of its sign bit.
 template <class T>
@@ -264,9 +215,8 @@ struct FieldExtract {
   }
 };
 void field_extract(Binder& b) {
-  with_integer(b.type(), [&](auto t) {
-    using T = typename decltype(t)::type;
-    if constexpr (sizeof(T) >= 4) bind_ternary<T, T, std::uint32_t, std::uint32_t, FieldExtract<T>>(b);
+  with_integer(b.type(), [&]<class T>(Typed<T>) {
+    if constexpr (sizeof(T) >= 4) bind_each<FieldExtract<T>, T, T, std::uint32_t, std::uint32_t>(b);
   });
 }
 // PTX ISA, "prmt": each result byte is a byte of b:a, selected by the lower three of four bits; if the top bit is set,
@@ -294,10 +244,8 @@ struct Funnel {
 };
 template <bool left>
 void funnel(Binder& b) {
-  if (b.has("clamp"))
-    bind_ternary<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, Funnel<left, true>>(b);
-  else
-    bind_ternary<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, Funnel<left, false>>(b);
+  b.has("clamp") ? bind_same<Funnel<left, true>, 3, std::uint32_t>(b)
+                 : bind_same<Funnel<left, false>, 3, std::uint32_t>(b);
 }
 Flow run_lop3(Warp& w, const Instruction& i, Lanes active) {
   PerLane<std::uint32_t> r;
@@ -319,49 +267,27 @@ void lop3(Binder& b) {
   b.to().number = b.integer(4);
   b.to().run = run_lop3;
 }
-// PTX ISA, "dp2a" and "dp4a": dot products of the halves or bytes of a with bytes of b, added to c.
-template <class A, class B, int first>
-struct DotPair {
+// PTX ISA, "dp2a" and "dp4a": dot products of the halves or bytes of a with bytes of b, added to c. `high`: with the
+// upper bytes of b.
+template <class A, class B, bool high>
+struct Dot {
   std::uint32_t operator()(std::uint32_t a, std::uint32_t b, std::uint32_t c) const {
-    for (int i = 0; i < 2; ++i)
-      c += static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<A>(a >> (16 * i))) *
-                                      static_cast<std::int32_t>(static_cast<B>(b >> (8 * (i + first)))));
+    const std::uint32_t bytes = high ? b >> 16 : b;
+    for (std::size_t i = 0; i < 4 / sizeof(A); ++i)
+      c += static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<A>(a >> (bits_in<A> * i))) *
+                                      static_cast<std::int32_t>(static_cast<B>(bytes >> (8 * i))));
     return c;
   }
 };
 template <class A, class B>
-void dot_pair_of(Binder& b) {
-  using U = std::uint32_t;
-  if (b.has("hi"))
-    bind_ternary<U, U, U, U, DotPair<A, B, 2>>(b);
-  else
-    bind_ternary<U, U, U, U, DotPair<A, B, 0>>(b);
+void dot_of(Binder& b) {
+  b.has("hi") ? bind_same<Dot<A, B, true>, 3, std::uint32_t>(b) : bind_same<Dot<A, B, false>, 3, std::uint32_t>(b);
 }
-void dot_pair(Binder& b) {
-  const bool a = b.word(2) == "s32", c = b.word(3) == "s32";
-  if (a) return c ? dot_pair_of<std::int16_t, std::int8_t>(b) : dot_pair_of<std::int16_t, std::uint8_t>(b);
-  return c ? dot_pair_of<std::uint16_t, std::int8_t>(b) : dot_pair_of<std::uint16_t, std::uint8_t>(b);
-}
-
-template <class A, class B>
-struct DotFour {
-  std::uint32_t operator()(std::uint32_t a, std::uint32_t b, std::uint32_t c) const {
-    for (int i = 0; i < 4; ++i)
-      c += static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<A>(a >> (8 * i))) *
-                                      static_cast<std::int32_t>(static_cast<B>(b >> (8 * i))));
-    return c;
-  }
-};
-template <class A, class B>
-void dot_four_of(Binder& b) {
-  using U = std::uint32_t;
-  bind_ternary<U, U, U, U, DotFour<A, B>>(b);
-}
-void dot_four(Binder& b) {
-  const bool c = b.word(2) == "s32";
-  if (b.word(1) == "s32")
-    return c ? dot_four_of<std::int8_t, std::int8_t>(b) : dot_four_of<std::int8_t, std::uint8_t>(b);
-  return c ? dot_four_of<std::uint8_t, std::int8_t>(b) : dot_four_of<std::uint8_t, std::uint8_t>(b);
+template <class A>
+void dot(Binder& b) {
+  const bool is_b_signed = b.type() == "s32";
+  if (b.word(b.words() - 2) == "s32") return is_b_signed ? dot_of<A, std::int8_t>(b) : dot_of<A, std::uint8_t>(b);
+  return is_b_signed ? dot_of<Unsigned<A>, std::int8_t>(b) : dot_of<Unsigned<A>, std::uint8_t>(b);
 }
 
 // ---- floats. `flush`: subnormal operands and results become 0.
@@ -408,22 +334,14 @@ struct RoundedMultiply {
 using Reciprocal = decltype([]<class T>(T a) { return T{1} / a; });
 using SquareRoot = decltype([](auto a) { return std::sqrt(a); });
 using ReciprocalRoot = decltype([]<class T>(T a) { return static_cast<T>(1 / std::sqrt(static_cast<double>(a))); });
-using Exp2 = decltype([](float a) { return static_cast<float>(std::exp2(static_cast<double>(a))); });
 using Log2 = decltype([](float a) { return static_cast<float>(std::log2(static_cast<double>(a))); });
 using Sine = decltype([](float a) { return static_cast<float>(std::sin(static_cast<double>(a))); });
 using Cosine = decltype([](float a) { return static_cast<float>(std::cos(static_cast<double>(a))); });
-using Tanh = decltype([](float a) { return static_cast<float>(std::tanh(static_cast<double>(a))); });
 
 // Binds a float instruction of f32 with its modifiers .ftz and .sat, or of f64, which does not have these modifiers.
 template <class F, int arity>
 void bind_float(Binder& b) {
-  const auto bind = [&](auto f, auto t) {
-    using G = decltype(f);
-    using T = typename decltype(t)::type;
-    if constexpr (arity == 1) bind_unary<T, T, G>(b);
-    if constexpr (arity == 2) bind_binary<T, T, T, G>(b);
-    if constexpr (arity == 3) bind_ternary<T, T, T, T, G>(b);
-  };
+  const auto bind = [&]<class G, class T>(G, Typed<T>) { bind_same<G, arity, T>(b); };
   const bool ftz = b.has("ftz"), sat = b.has("sat");
   with_float(b.type(), [&](auto t) {
     if (ftz)
@@ -434,10 +352,7 @@ void bind_float(Binder& b) {
 }
 template <class F>
 void approximate(Binder& b) {
-  if (b.has("ftz"))
-    bind_unary<float, float, Float<F, true>>(b);
-  else
-    bind_unary<float, float, Float<F, false>>(b);
+  b.has("ftz") ? bind_same<Float<F, true>, 1, float>(b) : bind_same<Float<F, false>, 1, float>(b);
 }
 template <template <bool> class F>
 void extremum(Binder& b) {
@@ -481,7 +396,7 @@ Meaning setp_of(std::string_view word, bool flush) {
 
 void setp(Binder& b) {
   bind_comparison(b, type_bits(b.type()));
-  const auto bind = [&](auto t) { b.to().run = setp_of<typename decltype(t)::type>(b.word(1), b.has("ftz")); };
+  const auto bind = [&]<class T>(Typed<T>) { b.to().run = setp_of<T>(b.word(1), b.has("ftz")); };
   b.type()[0] == 'f' ? with_float(b.type(), bind) : with_wide_integer(b.type(), bind);
 }
 
@@ -503,16 +418,14 @@ void selp(Binder& b) {
   b.to().run = bits == 16 ? run_selp<std::uint16_t> : bits == 32 ? run_selp<std::uint32_t> : run_selp<std::uint64_t>;
 }
 
-using U32 = std::uint32_t;
-
 constexpr Row rows[] = {
-    {"add.s16|u16|s32|u32|s64|u64", integer_binary<Add>},
-    {"sub.s16|u16|s32|u32|s64|u64", integer_binary<Subtract>},
-    {"mul.lo.s16|u16|s32|u32|s64|u64", integer_binary<Low>},
-    {"mul.hi.s16|u16|s32|u32|s64|u64", integer_binary<High>},
+    {"add.s16|u16|s32|u32|s64|u64", integer<Add, 2>},
+    {"sub.s16|u16|s32|u32|s64|u64", integer<Subtract, 2>},
+    {"mul.lo.s16|u16|s32|u32|s64|u64", integer<Low, 2>},
+    {"mul.hi.s16|u16|s32|u32|s64|u64", integer<High, 2>},
     {"mul.wide.s16|u16|s32|u32", multiply_wide},
-    {"mad.lo.s16|u16|s32|u32|s64|u64", integer_ternary<LowSum>},
-    {"mad.hi.s16|u16|s32|u32|s64|u64", integer_ternary<HighSum>},
+    {"mad.lo.s16|u16|s32|u32|s64|u64", integer<LowSum, 3>},
+    {"mad.hi.s16|u16|s32|u32|s64|u64", integer<HighSum, 3>},
     {"mad.wide.s16|u16|s32|u32", multiply_add_wide},
     {"add.cc.s32|u32|s64|u64", carrying<First::sum, false, true>},
     {"addc.s32|u32|s64|u64", carrying<First::sum, true, false>},
@@ -526,17 +439,17 @@ constexpr Row rows[] = {
     {"madc.hi.cc.u32|u64", carrying<First::high, true, true>},
     {"madc.lo.s32|u32|s64|u64", carrying<First::low, true, false>},
     {"madc.lo.cc.s32|u32|s64|u64", carrying<First::low, true, true>},
-    {"div.s16|u16|s32|u32|s64|u64", integer_binary<Divide>},
-    {"rem.s16|u16|s32|u32|s64|u64", integer_binary<Remainder>},
-    {"min.s16|u16|s32|u32|s64|u64", integer_binary<Least>},
-    {"max.s16|u16|s32|u32|s64|u64", integer_binary<Most>},
-    {"abs.s16|s32|s64", integer_unary<Absolute>},
-    {"neg.s16|s32|s64", integer_unary<Negative>},
-    {"and.b16|b32|b64", integer_binary<And>},
-    {"or.b16|b32|b64", integer_binary<Or>},
-    {"xor.b16|b32|b64", integer_binary<Xor>},
-    {"not.b16|b32|b64", integer_unary<Not>},
-    {"cnot.b16|b32|b64", integer_unary<LogicalNot>},
+    {"div.s16|u16|s32|u32|s64|u64", integer<Divide, 2>},
+    {"rem.s16|u16|s32|u32|s64|u64", integer<Remainder, 2>},
+    {"min.s16|u16|s32|u32|s64|u64", integer<Least, 2>},
+    {"max.s16|u16|s32|u32|s64|u64", integer<Most, 2>},
+    {"abs.s16|s32|s64", integer<Absolute, 1>},
+    {"neg.s16|s32|s64", integer<Negative, 1>},
+    {"and.b16|b32|b64", integer<And, 2>},
+    {"or.b16|b32|b64", integer<Or, 2>},
+    {"xor.b16|b32|b64", integer<Xor, 2>},
+    {"not.b16|b32|b64", integer<Not, 1>},
+    {"cnot.b16|b32|b64", integer<LogicalNot, 1>},
     {"and.pred", predicates<Logic::both>},
     {"or.pred", predicates<Logic::either>},
     {"xor.pred", predicates<Logic::different>},
@@ -548,13 +461,13 @@ constexpr Row rows[] = {
     {"popc.b32|b64", integer_count<Population>},
     {"clz.b32|b64", integer_count<LeadingZeros>},
     {"bfind.{shiftamt}.s32|u32|s64|u64", find_bit},
-    {"brev.b32|b64", integer_unary<Reversed>},
+    {"brev.b32|b64", integer<Reversed, 1>},
     {"bfi.b32|b64", field_insert},
     {"bfe.s32|u32|s64|u64", field_extract},
-    {"prmt.b32", bind_ternary<U32, U32, U32, U32, Permute>},
+    {"prmt.b32", bind_same<Permute, 3, std::uint32_t>},
     {"lop3.b32", lop3},
-    {"dp2a.lo|hi.u32|s32.u32|s32", dot_pair},
-    {"dp4a.u32|s32.u32|s32", dot_four},
+    {"dp2a.lo|hi.u32|s32.u32|s32", dot<std::int16_t>},
+    {"dp4a.u32|s32.u32|s32", dot<std::int8_t>},
     {"add.{rn}.{ftz}.{sat}.f32|f64", bind_float<FloatAdd, 2>},
     {"sub.{rn}.{ftz}.{sat}.f32|f64", bind_float<FloatSubtract, 2>},
     {"mul.{rn}.{ftz}.{sat}.f32|f64", bind_float<FloatMultiply, 2>},

@@ -367,9 +367,8 @@ Flow run_map_address(Warp& w, const Instruction& i, Lanes active) {
   return Flow::next;
 }
 void map_address(Binder& b) {
-  b.expect_operands(3, 3);
   const int bits = type_bits(b.type());
-  b.to().d = b.write(0, bits), b.to().a = b.read(1, bits), b.to().b = b.read(2, 32);
+  b.registers(bits, {bits, 32});
   b.to().run = bits == 32 ? run_map_address<std::uint32_t> : run_map_address<std::uint64_t>;
 }
 

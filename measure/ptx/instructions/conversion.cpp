@@ -69,10 +69,8 @@ void move(Binder& b) {
   if (b.operand(0).kind == Operand::Kind::list) return move_list(b, false);
   if (b.operand(1).kind == Operand::Kind::list) return move_list(b, true);
   const int bits = type_bits(b.type());
-  if (bits == 16) return bind_unary<std::uint16_t, std::uint16_t, Same>(b);
-  if (bits == 32) return bind_unary<std::uint32_t, std::uint32_t, Same>(b);
-  if (bits == 64) return bind_unary<std::uint64_t, std::uint64_t, Same>(b);
-  b.to().d = b.write(0, 1), b.to().a = b.read(1, 1);
+  if (bits > 1) return with_register(bits, [&]<class T>(Typed<T>) { bind_same<Same, 1, T>(b); });
+  b.registers(1, {1});
   b.to().run = run_move_predicate;
 }
 
@@ -89,30 +87,19 @@ std::int64_t narrowed(std::int64_t x, int type) {
 
 Integers load_integers(Warp& w, RegisterPlace place, int bits, int type) {
   Integers x;
-  const auto load = [&](const auto& lanes) {
+  with_register(bits, [&]<class T>(Typed<T>) {
+    const PerLane<T>& lanes = w.lanes<T>(place);
     for (std::size_t l = 0; l < warp_lanes; ++l) x[l] = narrowed(static_cast<std::int64_t>(lanes[l]), type);
-  };
-  if (bits == 16)
-    load(w.lanes<std::uint16_t>(place));
-  else if (bits == 32)
-    load(w.lanes<std::uint32_t>(place));
-  else
-    load(w.lanes<std::uint64_t>(place));
+  });
   return x;
 }
 
 void store_integers(Warp& w, RegisterPlace place, int bits, int type, const Integers& x, Lanes active) {
-  const auto store = [&](auto zero) {
-    PerLane<decltype(zero)> r;
-    for (std::size_t l = 0; l < warp_lanes; ++l) r[l] = static_cast<decltype(zero)>(narrowed(x[l], type));
+  with_register(bits, [&]<class T>(Typed<T>) {
+    PerLane<T> r;
+    for (std::size_t l = 0; l < warp_lanes; ++l) r[l] = static_cast<T>(narrowed(x[l], type));
     w.store(place, r, active);
-  };
-  if (bits == 16)
-    store(std::uint16_t{0});
-  else if (bits == 32)
-    store(std::uint32_t{0});
-  else
-    store(std::uint64_t{0});
+  });
 }
 
 Flow run_integer_to_integer(Warp& w, const Instruction& i, Lanes active) {
@@ -332,36 +319,33 @@ struct Pair {
 void convert_pair(Binder& b) {
   const bool relu = b.has("relu");
   if (b.has("bf16x2"))
-    relu ? bind_binary<std::uint32_t, float, float, Pair<ir::DType::bf16, true>>(b)
-         : bind_binary<std::uint32_t, float, float, Pair<ir::DType::bf16, false>>(b);
+    relu ? bind_each<Pair<ir::DType::bf16, true>, std::uint32_t, float, float>(b)
+         : bind_each<Pair<ir::DType::bf16, false>, std::uint32_t, float, float>(b);
   else
-    relu ? bind_binary<std::uint32_t, float, float, Pair<ir::DType::f16, true>>(b)
-         : bind_binary<std::uint32_t, float, float, Pair<ir::DType::f16, false>>(b);
+    relu ? bind_each<Pair<ir::DType::f16, true>, std::uint32_t, float, float>(b)
+         : bind_each<Pair<ir::DType::f16, false>, std::uint32_t, float, float>(b);
 }
 
 using ToTf32 = decltype([](float a) { return static_cast<float>(ir::rounded_tf32(static_cast<double>(a))); });
 
 // ---- cvta
-enum class Direction { to_generic, to_space };
-template <class T, Direction direction, std::uint64_t window>
+template <bool to_space, std::uint64_t window>
 struct ConvertAddress {
-  T operator()(T a) const {
-    if (direction == Direction::to_generic) return static_cast<T>(a | window);
-    return static_cast<T>((a & window_mask) == window ? a & ~window_mask : a);
+  std::uint64_t operator()(std::uint64_t a) const {
+    if (!to_space) return a | window;
+    return (a & window_mask) == window ? a & ~window_mask : a;
   }
 };
 template <std::uint64_t window>
 void convert_address_of(Binder& b) {
-  if (b.has("to"))
-    bind_unary<std::uint64_t, std::uint64_t, ConvertAddress<std::uint64_t, Direction::to_space, window>>(b);
-  else
-    bind_unary<std::uint64_t, std::uint64_t, ConvertAddress<std::uint64_t, Direction::to_generic, window>>(b);
+  b.has("to") ? bind_same<ConvertAddress<true, window>, 1, std::uint64_t>(b)
+              : bind_same<ConvertAddress<false, window>, 1, std::uint64_t>(b);
 }
 void convert_address(Binder& b) {
   if (b.has("shared") || b.has("shared::cta") || b.has("shared::cluster")) return convert_address_of<shared_window>(b);
   if (b.has("local")) return convert_address_of<local_window>(b);
   if (b.has("param")) return convert_address_of<param_window>(b);
-  bind_unary<std::uint64_t, std::uint64_t, Same>(b);
+  bind_same<Same, 1, std::uint64_t>(b);
 }
 
 constexpr Row rows[] = {
@@ -372,7 +356,7 @@ constexpr Row rows[] = {
     {"cvt.rni|rzi|rmi|rpi.{ftz}.{sat}.s8|s16|s32|s64|u8|u16|u32|u64.f32|f64|f16|bf16", convert_to_integer},
     {"cvt.{rn|rni|rzi|rmi|rpi}.{ftz}.{relu}.{sat}.f32|f64|f16|bf16.f32|f64|f16|bf16", convert_float},
     {"cvt.rn.{relu}.f16x2|bf16x2.f32", convert_pair},
-    {"cvt.rna.tf32.f32", bind_unary<float, float, ToTf32>},
+    {"cvt.rna.tf32.f32", bind_same<ToTf32, 1, float>},
     {"cvta.{to}.global|const|local|param|shared|shared::cta|shared::cluster.u64", convert_address},
 };
 

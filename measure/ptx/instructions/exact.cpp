@@ -57,11 +57,9 @@ Flow run_op(Warp& w, const Instruction& i, Lanes active) {
 template <int arity>
 void bind_operands(Binder& b) {
   if (b.has("sat")) b.fail("no .sat in a proof, where floats are not numbers");
-  b.expect_operands(arity + 1, arity + 1);
-  b.to().d = b.write(0, 32);
-  b.to().a = b.read(1, 32);
-  if constexpr (arity > 1) b.to().b = b.read(2, 32);
-  if constexpr (arity > 2) b.to().c = b.read(3, 32);
+  if constexpr (arity == 1) b.registers(32, {32});
+  if constexpr (arity == 2) b.registers(32, {32, 32});
+  if constexpr (arity == 3) b.registers(32, {32, 32, 32});
 }
 template <Op op, int arity>
 void operation(Binder& b) {
@@ -151,20 +149,17 @@ Flow run_narrow_pair(Warp& w, const Instruction& i, Lanes active) {
 
 template <DType type>
 void widen(Binder& b) {
-  b.expect_operands(2, 2);
-  b.to().d = b.write(0, 32), b.to().a = b.read(1, 16);
+  b.registers(32, {16});
   b.to().run = run_widen<type>;
 }
 template <DType type>
 void narrow(Binder& b) {
-  b.expect_operands(2, 2);
-  b.to().d = b.write(0, 16), b.to().a = b.read(1, 32);
+  b.registers(16, {32});
   b.to().run = b.has("relu") ? run_narrow<type, true> : run_narrow<type, false>;
 }
 template <DType type>
 void narrow_pair(Binder& b) {
-  b.expect_operands(3, 3);
-  b.to().d = b.write(0, 32), b.to().a = b.read(1, 32), b.to().b = b.read(2, 32);
+  b.registers(32, {32, 32});
   b.to().run = b.has("relu") ? run_narrow_pair<type, true> : run_narrow_pair<type, false>;
 }
 
@@ -186,7 +181,7 @@ void from_integer(Binder& b) {
   const int bits = std::max(type_bits(b.type()), 16);
   if (b.bits_of(b.operand(1), bits) != bits) b.fail("a register of the type's bits");
   b.to().a = b.read(1, bits);
-  with_integer(b.type(), [&](auto t) { b.to().run = run_from_integer<typename decltype(t)::type>; });
+  with_integer(b.type(), [&]<class T>(Typed<T>) { b.to().run = run_from_integer<T>; });
 }
 
 template <class Integer, DType type>
@@ -198,9 +193,8 @@ Flow run_to_integer(Warp& w, const Instruction& i, Lanes active) {
   return Flow::next;
 }
 void to_integer(Binder& b) {
-  b.expect_operands(2, 2);
   const bool wide = b.has("s64");
-  b.to().d = b.write(0, wide ? 64 : 32), b.to().a = b.read(1, 32);
+  b.registers(wide ? 64 : 32, {32});
   b.to().run = wide ? run_to_integer<std::int64_t, DType::i64> : run_to_integer<std::int32_t, DType::i32>;
 }
 

@@ -42,5 +42,8 @@ using FloatAbsolute = decltype([](auto a) { return std::fabs(a); });
 using FloatNegative = decltype([](auto a) { return -a; });
 // PTX ISA, "copysign": the sign of a, the magnitude of b
 using CopySign = decltype([](auto a, auto b) { return std::copysign(b, a); });
+// computed in double, so that the results are rounded once
+using Exp2 = decltype([](float a) { return static_cast<float>(std::exp2(static_cast<double>(a))); });
+using Tanh = decltype([](float a) { return static_cast<float>(std::tanh(static_cast<double>(a))); });
 
 }  // namespace deplo::measure::ptx

@@ -34,12 +34,6 @@ struct OfPairs {
   }
 };
 
-template <class F, int arity, class T>
-void bind_same(Binder& b) {
-  if constexpr (arity == 1) bind_unary<T, T, F>(b);
-  if constexpr (arity == 2) bind_binary<T, T, T, F>(b);
-  if constexpr (arity == 3) bind_ternary<T, T, T, T, F>(b);
-}
 template <DType type, class F, int arity>
 void bind_halves_of(Binder& b, bool pairs) {
   using Each = OfHalves<type, F>;
@@ -76,9 +70,6 @@ struct OddFma {
     return (std::bit_cast<std::uint32_t>(down) & 1) != 0 ? down : up;
   }
 };
-
-using Exp2 = decltype([](float a) { return static_cast<float>(std::exp2(static_cast<double>(a))); });
-using Tanh = decltype([](float a) { return static_cast<float>(std::tanh(static_cast<double>(a))); });
 
 template <template <bool> class F>
 void extremum(Binder& b) {

@@ -1,10 +1,12 @@
 // Instructions that each lane executes independently: a function of one value per operand.
 #pragma once
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "measure/ptx/decode.h"
 #include "measure/ptx/warp/warp.h"
@@ -22,46 +24,29 @@ Flow store_each(Warp& w, const Instruction& i, Lanes active, const PerLane<T>&..
   return Flow::next;
 }
 
-template <class R, class T, class F>
-Flow run_unary(Warp& w, const Instruction& i, Lanes active) {
-  return store_each<R, F>(w, i, active, w.lanes<T>(i.a));
+/// Calls F for each lane with the operands a, b, c and e, of the types T, and stores the results in d.
+template <class F, class R, class... T>
+Flow run_each(Warp& w, const Instruction& i, Lanes active) {
+  return [&]<std::size_t... k>(std::index_sequence<k...>) {
+    const std::array places{i.a, i.b, i.c, i.e};
+    return store_each<R, F>(w, i, active, w.lanes<T>(places[k])...);
+  }
+  (std::index_sequence_for<T...>());
 }
 
-template <class R, class T, class U, class F>
-Flow run_binary(Warp& w, const Instruction& i, Lanes active) {
-  return store_each<R, F>(w, i, active, w.lanes<T>(i.a), w.lanes<U>(i.b));
+/// `R`: the type of the result; `T`: the types of the operands.
+template <class F, class R, class... T>
+void bind_each(Binder& b) {
+  b.registers(bits_in<R>, {bits_in<T>...});
+  b.to().run = run_each<F, R, T...>;
 }
 
-template <class R, class T, class U, class V, class F>
-Flow run_ternary(Warp& w, const Instruction& i, Lanes active) {
-  return store_each<R, F>(w, i, active, w.lanes<T>(i.a), w.lanes<U>(i.b), w.lanes<V>(i.c));
-}
-
-template <class R, class T, class F>
-void bind_unary(Binder& b) {
-  b.expect_operands(2, 2);
-  b.to().d = b.write(0, bits_in<R>);
-  b.to().a = b.read(1, bits_in<T>);
-  b.to().run = run_unary<R, T, F>;
-}
-
-template <class R, class T, class U, class F>
-void bind_binary(Binder& b) {
-  b.expect_operands(3, 3);
-  b.to().d = b.write(0, bits_in<R>);
-  b.to().a = b.read(1, bits_in<T>);
-  b.to().b = b.read(2, bits_in<U>);
-  b.to().run = run_binary<R, T, U, F>;
-}
-
-template <class R, class T, class U, class V, class F>
-void bind_ternary(Binder& b) {
-  b.expect_operands(4, 4);
-  b.to().d = b.write(0, bits_in<R>);
-  b.to().a = b.read(1, bits_in<T>);
-  b.to().b = b.read(2, bits_in<U>);
-  b.to().c = b.read(3, bits_in<V>);
-  b.to().run = run_ternary<R, T, U, V, F>;
+/// The same for a result and operands of one type.
+template <class F, int arity, class T>
+void bind_same(Binder& b) {
+  if constexpr (arity == 1) bind_each<F, T, T>(b);
+  if constexpr (arity == 2) bind_each<F, T, T, T>(b);
+  if constexpr (arity == 3) bind_each<F, T, T, T, T>(b);
 }
 
 template <class T>
@@ -73,24 +58,27 @@ struct Typed {
 template <class Visit>
 void with_integer(std::string_view type, const Visit& visit) {
   const int bits = type_bits(type);
-  if (type[0] == 's') {
-    if (bits == 8) return visit(Typed<std::int8_t>());
-    if (bits == 16) return visit(Typed<std::int16_t>());
-    if (bits == 32) return visit(Typed<std::int32_t>());
-    return visit(Typed<std::int64_t>());
-  }
-  if (bits == 8) return visit(Typed<std::uint8_t>());
-  if (bits == 16) return visit(Typed<std::uint16_t>());
-  if (bits == 32) return visit(Typed<std::uint32_t>());
-  return visit(Typed<std::uint64_t>());
+  const bool is_signed = type[0] == 's';
+  if (bits == 8) return is_signed ? visit(Typed<std::int8_t>()) : visit(Typed<std::uint8_t>());
+  if (bits == 16) return is_signed ? visit(Typed<std::int16_t>()) : visit(Typed<std::uint16_t>());
+  if (bits == 32) return is_signed ? visit(Typed<std::int32_t>()) : visit(Typed<std::uint32_t>());
+  return is_signed ? visit(Typed<std::int64_t>()) : visit(Typed<std::uint64_t>());
 }
 
 /// The same for types of at least 16 bits, because PTX has no arithmetic on 8 bits. Does nothing for 8-bit types.
 template <class Visit>
 void with_wide_integer(std::string_view type, const Visit& visit) {
-  with_integer(type, [&](auto t) {
-    if constexpr (sizeof(typename decltype(t)::type) > 1) visit(t);
+  with_integer(type, [&]<class T>(Typed<T> t) {
+    if constexpr (sizeof(T) > 1) visit(t);
   });
+}
+
+/// Calls visit(Typed<T>()), in which T is the unsigned type of a register of 16, 32 or 64 bits.
+template <class Visit>
+void with_register(int bits, const Visit& visit) {
+  if (bits == 16) return visit(Typed<std::uint16_t>());
+  if (bits == 32) return visit(Typed<std::uint32_t>());
+  return visit(Typed<std::uint64_t>());
 }
 
 template <class Visit>
