@@ -1,6 +1,5 @@
 // Arithmetic, logic and comparisons, lane by lane.
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <utility>
 
@@ -372,25 +371,17 @@ void fma(Binder& b) {
 }
 
 // ---- comparisons
-template <class T, class F, bool flush>
-Flow run_setp(Warp& w, const Instruction& i, Lanes active) {
-  const PerLane<T>&a = w.lanes<T>(i.a), &b = w.lanes<T>(i.b);
-  std::array<bool, warp_lanes> truth;
-  for (std::size_t l = 0; l < warp_lanes; ++l) {
-    if constexpr (flush)
-      truth[l] = F{}(flushed(a[l]), flushed(b[l]));
-    else
-      truth[l] = F{}(a[l], b[l]);
-  }
-  return set_predicates(w, i, truth, active);
-}
+template <class F>
+struct Flushed {
+  bool operator()(float a, float b) const { return F{}(flushed(a), flushed(b)); }
+};
 
 template <class T>
 Meaning setp_of(std::string_view word, bool flush) {
   return with_relation<T>(word, [&]<class F>() -> Meaning {
     if constexpr (std::is_same_v<T, float>)
-      if (flush) return run_setp<T, F, true>;
-    return run_setp<T, F, false>;
+      if (flush) return run_setp<T, Flushed<F>>;
+    return run_setp<T, F>;
   });
 }
 

@@ -1,6 +1,5 @@
 // Comparisons of two operands, lane by lane (PTX ISA, "setp").
 #pragma once
-#include <array>
 #include <cmath>
 #include <string_view>
 #include <type_traits>
@@ -59,12 +58,10 @@ Meaning with_relation(std::string_view word, const Use& use) {
   return make.template operator()<nan>();
 }
 
-/// Writes the result predicates of a setp. Instruction::number: 0: the comparison alone; 1, 2, 3: the comparison
+/// Writes the result predicates of a setp. `result`: the lanes in which the comparison is true. Instruction::number: 0: the comparison alone; 1, 2, 3: the comparison
 /// combined with predicate c by and, or, xor. If `size` is not 0, Instruction::e gets the result for the negated
 /// comparison.
-inline Flow set_predicates(Warp& w, const Instruction& i, const std::array<bool, warp_lanes>& truth, Lanes active) {
-  Lanes result = 0;
-  for (std::size_t l = 0; l < warp_lanes; ++l) result |= Lanes{truth[l]} << l;
+inline Flow set_predicates(Warp& w, const Instruction& i, Lanes result, Lanes active) {
   const Lanes c = i.number == 0 ? 0 : w.predicate(i.c);
   const auto combine = [&](Lanes x) {
     return i.number == 1 ? x & c : i.number == 2 ? x | c : i.number == 3 ? x ^ c : x;
@@ -72,6 +69,15 @@ inline Flow set_predicates(Warp& w, const Instruction& i, const std::array<bool,
   w.store_predicate(i.d, combine(result), active);
   if (i.size != 0) w.store_predicate(i.e, combine(~result), active);
   return Flow::next;
+}
+
+/// Executes a setp on registers of type T. `F`: the comparison.
+template <class T, class F>
+Flow run_setp(Warp& w, const Instruction& i, Lanes active) {
+  const PerLane<T>&a = w.lanes<T>(i.a), &b = w.lanes<T>(i.b);
+  Lanes result = 0;
+  for (std::size_t l = 0; l < warp_lanes; ++l) result |= Lanes{F{}(a[l], b[l])} << l;
+  return set_predicates(w, i, result, active);
 }
 
 /// Binds the operands of a setp on registers with `bits` bits, for set_predicates().

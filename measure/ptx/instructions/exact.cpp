@@ -67,47 +67,37 @@ void operation(Binder& b) {
   b.to().run = run_op<op, arity>;
 }
 
-// PTX ISA, "min": without .NaN, the result is the other operand if one operand is NaN.
-template <Op op>
+// PTX ISA, "min": if one operand is NaN, the result is NaN with .NaN, else the other operand.
+template <Op op, bool keeps_nan>
 Flow run_extremum(Warp& w, const Instruction& i, Lanes active) {
   const PerLane<double> a = load(w, i.a, active), b = load(w, i.b, active);
   PerLane<double> d{};
   floats_of(w).arithmetic().apply(op, warp_lanes, d.data(), a.data(), b.data(), nullptr);
   for (std::size_t l = 0; l < warp_lanes; ++l) {
-    if (std::isnan(a[l])) d[l] = b[l];
-    if (std::isnan(b[l])) d[l] = a[l];
+    if (std::isnan(a[l])) d[l] = keeps_nan ? a[l] : b[l];
+    if (std::isnan(b[l])) d[l] = keeps_nan ? b[l] : a[l];
   }
-  store(w, i.d, d, active);
-  return Flow::next;
-}
-template <Op op>
-Flow run_extremum_of_nan(Warp& w, const Instruction& i, Lanes active) {
-  const PerLane<double> a = load(w, i.a, active), b = load(w, i.b, active);
-  PerLane<double> d{};
-  floats_of(w).arithmetic().apply(op, warp_lanes, d.data(), a.data(), b.data(), nullptr);
-  for (std::size_t l = 0; l < warp_lanes; ++l)
-    if (std::isnan(a[l]) || std::isnan(b[l])) d[l] = std::numeric_limits<double>::quiet_NaN();
   store(w, i.d, d, active);
   return Flow::next;
 }
 template <Op op>
 void extremum(Binder& b) {
   bind_operands<2>(b);
-  b.to().run = b.has("NaN") ? run_extremum_of_nan<op> : run_extremum<op>;
+  b.to().run = b.has("NaN") ? run_extremum<op, true> : run_extremum<op, false>;
 }
 
 // ---- comparisons: elements are compared as doubles
 template <class F>
-Flow run_setp(Warp& w, const Instruction& i, Lanes active) {
+Flow run_exact_setp(Warp& w, const Instruction& i, Lanes active) {
   const PerLane<double> a = load(w, i.a, active), b = load(w, i.b, active);
-  std::array<bool, warp_lanes> truth;
-  for (std::size_t l = 0; l < warp_lanes; ++l) truth[l] = F{}(a[l], b[l]);
-  return set_predicates(w, i, truth, active);
+  Lanes result = 0;
+  for (std::size_t l = 0; l < warp_lanes; ++l) result |= Lanes{F{}(a[l], b[l])} << l;
+  return set_predicates(w, i, result, active);
 }
 
 void setp(Binder& b) {
   bind_comparison(b, 32);
-  b.to().run = with_relation<double>(b.word(1), []<class F>() -> Meaning { return run_setp<F>; });
+  b.to().run = with_relation<double>(b.word(1), []<class F>() -> Meaning { return run_exact_setp<F>; });
 }
 
 // ---- cvt between floats. The arithmetic does the rounding.

@@ -78,16 +78,14 @@ void extremum(Binder& b) {
 
 // ---- comparisons
 template <DType type, class F>
-Flow run_setp(Warp& w, const Instruction& i, Lanes active) {
-  const PerLane<std::uint16_t>&a = w.lanes<std::uint16_t>(i.a), &b = w.lanes<std::uint16_t>(i.b);
-  std::array<bool, warp_lanes> truth;
-  for (std::size_t l = 0; l < warp_lanes; ++l)
-    truth[l] = F{}(ir::float16_value(a[l], type), ir::float16_value(b[l], type));
-  return set_predicates(w, i, truth, active);
-}
+struct Compared {
+  bool operator()(std::uint16_t a, std::uint16_t b) const {
+    return F{}(ir::float16_value(a, type), ir::float16_value(b, type));
+  }
+};
 template <DType type>
 Meaning setp_of(std::string_view word) {
-  return with_relation<float>(word, []<class F>() -> Meaning { return run_setp<type, F>; });
+  return with_relation<float>(word, []<class F>() -> Meaning { return run_setp<std::uint16_t, Compared<type, F>>; });
 }
 void setp(Binder& b) {
   bind_comparison(b, 16);
@@ -101,9 +99,7 @@ struct Truth {
 };
 template <DType type, class F>
 struct Mask {
-  std::uint16_t operator()(std::uint16_t a, std::uint16_t b) const {
-    return F{}(ir::float16_value(a, type), ir::float16_value(b, type)) ? 0xffff : 0;
-  }
+  std::uint16_t operator()(std::uint16_t a, std::uint16_t b) const { return Compared<type, F>{}(a, b) ? 0xffff : 0; }
 };
 template <class F>
 void bind_set(Binder& b) {

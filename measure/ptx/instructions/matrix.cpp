@@ -98,50 +98,29 @@ class Exact {
 
 using Elements = std::array<double, 16>;  // up to 16 elements along k
 
-/// Reads operand a from a warp's registers (PTX ISA, "Matrix Fragments for mma.m16n8k16"). Lane 4 g + t holds, in
-/// register 0, elements 2 t and 2 t + 1 of row g if elements have 16 bits; register 1 holds row g + 8, and registers 2
-/// and 3 hold the same rows at k + 8. If elements are tf32, registers 0 and 1 hold element t, and registers 2 and 3
-/// element t + 4.
-template <class Values>
-std::array<Elements, 16> rows_of_a(Warp& w, const std::vector<RegisterPlace>& registers, Element type) {
+/// Reads an operand from a warp's registers: the rows of a (`lines`: 16), or the columns of b (8) (PTX ISA, "Matrix
+/// Fragments for mma.m16n8k16"). If elements have 16 bits, register 0 of lane 4 g + t holds elements 2 t and 2 t + 1 of
+/// line g; if they are tf32, it holds element t. For a, register 1 holds line g + 8, and registers 2 and 3 hold the same
+/// lines at k + 8 (tf32: k + 4). For b, register 1 holds line g at k + 8 (tf32: k + 4).
+template <class Values, std::size_t lines>
+std::array<Elements, lines> fragment_of(Warp& w, const std::vector<RegisterPlace>& registers, Element type) {
+  constexpr std::size_t lines_of_register = 8, parts = lines / lines_of_register;
   const Values values(w);
-  std::array<Elements, 16> rows{};
+  std::array<Elements, lines> read{};
   for (std::size_t r = 0; r < registers.size(); ++r) {
     const PerLane<std::uint32_t>& word = w.lanes<std::uint32_t>(registers[r]);
     for (std::size_t lane = 0; lane < warp_lanes; ++lane) {
-      Elements& row = rows[lane / 4 + 8 * (r % 2)];
+      Elements& line = read[lane / 4 + lines_of_register * (r % parts)];
       if (type == Element::tf32) {
-        row[lane % 4 + 4 * (r / 2)] = values.tf32(word[lane]);
+        line[lane % 4 + 4 * (r / parts)] = values.tf32(word[lane]);
       } else {
-        const std::size_t k = 2 * (lane % 4) + 8 * (r / 2);
-        row[k] = values.value(static_cast<std::uint16_t>(word[lane]), type);
-        row[k + 1] = values.value(static_cast<std::uint16_t>(word[lane] >> 16), type);
+        const std::size_t k = 2 * (lane % 4) + 8 * (r / parts);
+        line[k] = values.value(static_cast<std::uint16_t>(word[lane]), type);
+        line[k + 1] = values.value(static_cast<std::uint16_t>(word[lane] >> 16), type);
       }
     }
   }
-  return rows;
-}
-
-/// Reads operand b from a warp's registers. Lane 4 n + t holds elements 2 t and 2 t + 1 of column n (register 1: at k +
-/// 8) if elements have 16 bits, or element t (register 1: t + 4) if they are tf32.
-template <class Values>
-std::array<Elements, 8> columns_of_b(Warp& w, const std::vector<RegisterPlace>& registers, Element type) {
-  const Values values(w);
-  std::array<Elements, 8> columns{};
-  for (std::size_t r = 0; r < registers.size(); ++r) {
-    const PerLane<std::uint32_t>& word = w.lanes<std::uint32_t>(registers[r]);
-    for (std::size_t lane = 0; lane < warp_lanes; ++lane) {
-      Elements& column = columns[lane / 4];
-      if (type == Element::tf32) {
-        column[lane % 4 + 4 * r] = values.tf32(word[lane]);
-      } else {
-        const std::size_t k = 2 * (lane % 4) + 8 * r;
-        column[k] = values.value(static_cast<std::uint16_t>(word[lane]), type);
-        column[k + 1] = values.value(static_cast<std::uint16_t>(word[lane] >> 16), type);
-      }
-    }
-  }
-  return columns;
+  return read;
 }
 
 double dot(const Elements& a, const Elements& b) {
@@ -205,8 +184,8 @@ Flow run_mma(Warp& w, const Instruction& i, Lanes) {
   using Register = typename Adder::Register;
   const Detail& t = *i.detail;
   const auto type = static_cast<Element>(t.format);
-  const std::array<Elements, 16> a = rows_of_a<Values>(w, t.a, type);
-  const std::array<Elements, 8> b = columns_of_b<Values>(w, t.b, type);
+  const std::array<Elements, 16> a = fragment_of<Values, 16>(w, t.a, type);
+  const std::array<Elements, 8> b = fragment_of<Values, 8>(w, t.b, type);
   const Adder add(w, type, static_cast<std::size_t>(t.k));
   std::array<PerLane<Register>, 4> d;
   for (std::size_t r = 0; r < 4; ++r)
@@ -333,7 +312,7 @@ void multiply(Warp& w, const Detail& t, const Product& product) {
     const auto first = static_cast<std::size_t>(16 * (w.index() % 4));
     for (std::size_t g = 0; g < rows.size(); ++g) rows[g] = a.row(first + g, type);
   } else {
-    rows = rows_of_a<Values>(w, t.a, type);
+    rows = fragment_of<Values, 16>(w, t.a, type);
   }
   const SharedMatrix<Values> b(product.b, t.b_transposed, w, access);
   const Adder add(w, type, std::tuple_size_v<Elements>);
