@@ -36,8 +36,7 @@ MemoryOrder order_of(const Binder& b) {
 template <class Memory, class Register>
 Flow run_load(Warp& w, const Instruction& i, Lanes active) {
   const std::size_t count = i.detail->d.size(), used = count * sizeof(Memory);
-  for (std::size_t l = 0; l < warp_lanes; ++l) {
-    if ((active >> l & 1) == 0) continue;
+  for_each_lane(active, [&](std::size_t l) {
     const std::byte* from = memory_at(w, i.space, w.address(i, l), i.size, l,
                                       {Use::read, i.order, nullptr, static_cast<std::uint32_t>(used)});
     std::array<Memory, 8> values;
@@ -45,7 +44,7 @@ Flow run_load(Warp& w, const Instruction& i, Lanes active) {
     for (std::size_t k = 0; k < count; ++k)
       w.lanes<Register>(i.detail->d[k])[l] =
           static_cast<Register>(static_cast<std::make_signed_t<Register>>(values[k]));
-  }
+  });
   return Flow::next;
 }
 
@@ -53,10 +52,9 @@ Flow run_load(Warp& w, const Instruction& i, Lanes active) {
 template <class Memory>
 Flow run_load_one(Warp& w, const Instruction& i, Lanes active) {
   PerLane<Memory> r = w.lanes<Memory>(i.d);
-  for (std::size_t l = 0; l < warp_lanes; ++l)
-    if ((active >> l & 1) != 0)
-      std::memcpy(&r[l], memory_at(w, i.space, w.address(i, l), sizeof(Memory), l, {Use::read, i.order}),
-                  sizeof(Memory));
+  for_each_lane(active, [&](std::size_t l) {
+    std::memcpy(&r[l], memory_at(w, i.space, w.address(i, l), sizeof(Memory), l, {Use::read, i.order}), sizeof(Memory));
+  });
   w.lanes<Memory>(i.d) = r;
   return Flow::next;
 }
@@ -64,14 +62,13 @@ Flow run_load_one(Warp& w, const Instruction& i, Lanes active) {
 template <class Memory, class Register>
 Flow run_store(Warp& w, const Instruction& i, Lanes active) {
   const std::size_t count = i.size / sizeof(Memory);
-  for (std::size_t l = 0; l < warp_lanes; ++l) {
-    if ((active >> l & 1) == 0) continue;
+  for_each_lane(active, [&](std::size_t l) {
     std::array<Memory, 8> values;
     for (std::size_t k = 0; k < count; ++k) values[k] = static_cast<Memory>(w.lanes<Register>(i.detail->b[k])[l]);
     const auto* const bytes = reinterpret_cast<const std::byte*>(values.data());
     std::memcpy(memory_at(w, i.space, w.address(i, l), i.size, l, {Use::write, i.order, bytes}), bytes, i.size);
     release(w, i, l, false);
-  }
+  });
   return Flow::next;
 }
 
@@ -143,8 +140,7 @@ void store(Binder& b) {
 template <class T, class F>
 Flow run_atomic(Warp& w, const Instruction& i, Lanes active) {
   const Detail& t = *i.detail;
-  for (std::size_t l = 0; l < warp_lanes; ++l) {
-    if ((active >> l & 1) == 0) continue;
+  for_each_lane(active, [&](std::size_t l) {
     std::byte* const at = memory_at(w, i.space, w.address(i, l), i.size, l, {Use::update, i.order});
     bool writes = false;
     for (std::size_t k = 0; k < t.b.size(); ++k) {
@@ -156,7 +152,7 @@ Flow run_atomic(Warp& w, const Instruction& i, Lanes active) {
       writes |= t.c.empty() || old == w.lanes<T>(t.b[k])[l];  // a failed cas only reads
     }
     if (writes) release(w, i, l, true);
-  }
+  });
   return Flow::next;
 }
 

@@ -13,11 +13,6 @@
 namespace deplo::measure::ptx {
 namespace {
 
-template <class Visit>
-void for_each_lane(Lanes active, const Visit& visit) {
-  for (; active != 0; active &= active - 1) visit(static_cast<std::size_t>(std::countr_zero(active)));
-}
-
 /// Binds the second address of an instruction: its base register is in i.b, the rest in the Detail (m: the offset, n:
 /// the bytes of the base register).
 void second_address(Binder& b, const Operand& o) {

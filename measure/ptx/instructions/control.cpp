@@ -55,9 +55,7 @@ Lanes votes_of(Warp& w, const Instruction& i) {
 template <Vote vote>
 void store_votes(Warp& w, const Instruction& i, Lanes active, const NamedBarrier::Votes& votes) {
   if constexpr (vote == Vote::count) {
-    PerLane<std::uint32_t> r;
-    r.fill(static_cast<std::uint32_t>(votes.yes));
-    w.store(i.d, r, active);
+    w.store_in_all(i.d, static_cast<std::uint32_t>(votes.yes), active);
   } else {
     const bool result = vote == Vote::all ? votes.no == 0 : votes.yes != 0;
     w.store_predicate(i.d, result ? all_lanes : 0, active);
@@ -212,23 +210,24 @@ void set_registers(Binder& b) {
 
 // ---- call: vprintf and __assertfail, which have no body in the PTX.
 
+template <class T>
+T value_at(Warp& w, Space space, std::uint64_t address, std::size_t lane) {
+  T value;
+  std::memcpy(&value, memory_at(w, space, address, sizeof value, lane, {}), sizeof value);
+  return value;
+}
+
 /// Returns the argument number k of a call, which is a local variable of the thread.
 template <class T>
 T argument_of(Warp& w, const Instruction& i, std::size_t k, std::size_t lane) {
-  T value;
-  const std::uint64_t address = w.lanes<std::uint64_t>(i.detail->a[k])[lane];
-  std::memcpy(&value, memory_at(w, Space::local, address, sizeof value, lane, {}), sizeof value);
-  return value;
+  return value_at<T>(w, Space::local, w.lanes<std::uint64_t>(i.detail->a[k])[lane], lane);
 }
 
 /// Returns the text that begins at an address, up to the byte 0.
 std::string text_at(Warp& w, std::uint64_t address, std::size_t lane) {
   std::string text;
-  for (;; ++address) {
-    const auto c = static_cast<char>(*memory_at(w, Space::generic, address, 1, lane, {}));
-    if (c == '\0') return text;
-    text += c;
-  }
+  while (const char c = value_at<char>(w, Space::generic, address++, lane)) text += c;
+  return text;
 }
 
 /// Prints by NVRTC's own calling convention: a format, and the arguments in memory, each aligned to its size.
@@ -254,14 +253,11 @@ class Printer {
   }
 
  private:
-  char byte(std::uint64_t address) { return static_cast<char>(*memory_at(w_, Space::generic, address, 1, lane_, {})); }
+  char byte(std::uint64_t address) { return value_at<char>(w_, Space::generic, address, lane_); }
   template <class T>
   T take() {
-    at_ = (at_ + sizeof(T) - 1) / sizeof(T) * sizeof(T);
-    T value;
-    std::memcpy(&value, memory_at(w_, Space::generic, at_, sizeof(T), lane_, {}), sizeof(T));
-    at_ += sizeof(T);
-    return value;
+    at_ = aligned(at_, sizeof(T)) + sizeof(T);
+    return value_at<T>(w_, Space::generic, at_ - sizeof(T), lane_);
   }
   std::string argument(const std::string& spec) {
     char text[512] = "";
@@ -287,11 +283,10 @@ class Printer {
 };
 
 Flow run_print(Warp& w, const Instruction& i, Lanes active) {
-  for (std::size_t l = 0; l < warp_lanes; ++l) {
-    if ((active >> l & 1) == 0) continue;
+  for_each_lane(active, [&](std::size_t l) {
     const auto format = argument_of<std::uint64_t>(w, i, 0, l), arguments = argument_of<std::uint64_t>(w, i, 1, l);
     w.machine().print(Printer(w, l, arguments).print(format));
-  }
+  });
   return Flow::next;
 }
 

@@ -22,12 +22,6 @@ using Bits = std::uint32_t;
 
 Floats& floats_of(const Warp& w) { return *w.machine().options().floats; }
 
-template <class Visit>
-void for_each_lane(Lanes active, const Visit& visit) {
-  for (std::size_t l = 0; l < warp_lanes; ++l)
-    if ((active >> l & 1) != 0) visit(l);
-}
-
 // Only active lanes are decoded. The register of an inactive lane may have any bits, and these must not become
 // elements.
 PerLane<double> load(Warp& w, RegisterPlace place, Lanes active) {

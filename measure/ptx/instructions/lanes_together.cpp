@@ -59,9 +59,7 @@ template <Vote vote>
 Flow run_vote(Warp& w, const Instruction& i, Lanes active) {
   const Lanes truth = (w.predicate(i.a) ^ static_cast<Lanes>(i.number)) & active;
   if constexpr (vote == Vote::ballot) {
-    PerLane<std::uint32_t> r;
-    r.fill(truth);
-    w.store(i.d, r, active);
+    w.store_in_all(i.d, truth, active);
   } else {
     const bool result = vote == Vote::all   ? truth == active
                         : vote == Vote::any ? truth != 0
@@ -89,8 +87,7 @@ Flow run_match(Warp& w, const Instruction& i, Lanes active) {
   const PerLane<T>& a = w.lanes<T>(i.a);
   PerLane<std::uint32_t> r{};
   for (std::size_t l = 0; l < warp_lanes; ++l)
-    for (std::size_t other = 0; other < warp_lanes; ++other)
-      if ((active >> other & 1) != 0 && a[other] == a[l]) r[l] |= Lanes{1} << other;
+    for_each_lane(active, [&](std::size_t other) { r[l] |= Lanes{a[other] == a[l]} << other; });
   w.store(i.d, r, active);
   return Flow::next;
 }
@@ -104,9 +101,7 @@ void match(Binder& b) {
 }
 
 Flow run_active_mask(Warp& w, const Instruction& i, Lanes active) {
-  PerLane<std::uint32_t> r;
-  r.fill(active);
-  w.store(i.d, r, active);
+  w.store_in_all(i.d, active, active);
   return Flow::next;
 }
 void active_mask(Binder& b) {
@@ -119,9 +114,7 @@ void active_mask(Binder& b) {
 // are d|p.
 Flow run_elect(Warp& w, const Instruction& i, Lanes active) {
   const auto elected = static_cast<std::uint32_t>(std::countr_zero(active));
-  PerLane<std::uint32_t> r;
-  r.fill(elected);
-  w.store(i.d, r, active);
+  w.store_in_all(i.d, elected, active);
   w.store_predicate(i.b, Lanes{1} << elected, active);
   return Flow::next;
 }
@@ -140,11 +133,8 @@ template <class T, class F>
 Flow run_reduce(Warp& w, const Instruction& i, Lanes active) {
   const PerLane<T> a = w.lanes<T>(i.a);
   T sum = a[static_cast<std::size_t>(std::countr_zero(active))];
-  for (std::size_t l = static_cast<std::size_t>(std::countr_zero(active)) + 1; l < warp_lanes; ++l)
-    if ((active >> l & 1) != 0) sum = F{}(sum, a[l]);
-  PerLane<T> r;
-  r.fill(sum);
-  w.store(i.d, r, active);
+  for_each_lane(active & (active - 1), [&](std::size_t l) { sum = F{}(sum, a[l]); });  // without the first lane
+  w.store_in_all(i.d, sum, active);
   return Flow::next;
 }
 using Sum = decltype([]<class T>(T a, T b) {

@@ -15,6 +15,12 @@ namespace deplo::measure::ptx {
 template <class T>
 using PerLane = std::array<T, warp_lanes>;
 
+/// Calls visit(lane) for each of the lanes, in ascending order.
+template <class Visit>
+void for_each_lane(Lanes lanes, const Visit& visit) {
+  for (; lanes != 0; lanes &= lanes - 1) visit(static_cast<std::size_t>(std::countr_zero(lanes)));
+}
+
 class Registers {
  public:
   /// Allocates the registers of the program and sets its constants.
@@ -29,12 +35,15 @@ class Registers {
   template <class T>
   void store(RegisterPlace place, const PerLane<T>& values, Lanes active) {
     PerLane<T>& to = lanes<T>(place);
-    if (active == all_lanes) {
+    if (active == all_lanes)
       to = values;
-      return;
-    }
-    for (std::size_t l = 0; l < warp_lanes; ++l)
-      if ((active >> l & 1) != 0) to[l] = values[l];
+    else
+      for_each_lane(active, [&](std::size_t l) { to[l] = values[l]; });
+  }
+  /// Writes the same value to the `active` lanes.
+  template <class T>
+  void store_in_all(RegisterPlace place, T value, Lanes active) {
+    for_each_lane(active, [&](std::size_t l) { lanes<T>(place)[l] = value; });
   }
   void store_predicate(RegisterPlace place, Lanes values, Lanes active) {
     Lanes& to = predicate(place);
@@ -48,11 +57,12 @@ class Registers {
   template <class T>
   T uniform(RegisterPlace place, Lanes active, const char* what) {
     const PerLane<T>& values = lanes<T>(place);
-    const auto first = static_cast<std::size_t>(std::countr_zero(active));
-    for (std::size_t l = first; l < warp_lanes; ++l)
-      if ((active >> l & 1) != 0 && values[l] != values[first])
+    const T first = values[static_cast<std::size_t>(std::countr_zero(active))];
+    for_each_lane(active, [&](std::size_t l) {
+      if (values[l] != first)
         throw Finding(std::string("the lanes of the warp have different values as ") + what, static_cast<int>(l));
-    return values[first];
+    });
+    return first;
   }
 
   /// The address that the instruction accesses in a lane: base register plus offset.
