@@ -37,14 +37,6 @@ std::vector<Parameter> parameters_of(const KernelCode& code) {
   return parameters;
 }
 
-/// Returns why the machine cannot launch a user's kernel, or nullopt if it can.
-std::optional<Failure> unlaunchable(const KernelCode& code, std::int64_t max_threads) {
-  if (code.source.threads > max_threads)
-    return Failure{Status::resource,
-                   fmt::format("{} threads per block, expected at most {}", code.source.threads, max_threads)};
-  return std::nullopt;
-}
-
 LaunchOptions shape_of(const Launch& launch) {
   const auto extent = [](const std::vector<std::int64_t>& extents, std::size_t axis) {
     return axis < extents.size() ? extents[axis] : 1;
@@ -135,7 +127,9 @@ class PtxDevice final : public Device {
   Result<std::unique_ptr<Executable>> build(const KernelCode& candidate) override {
     cuda::CompileOptions options{.lines = true};
     if (candidate.launch) {
-      if (auto failure = unlaunchable(candidate, info_.max_threads)) return *failure;
+      if (const std::int64_t threads = candidate.source.threads; threads > info_.max_threads)
+        return Failure{Status::resource,
+                       fmt::format("{} threads per block, expected at most {}", threads, info_.max_threads)};
       options.more = candidate.launch->options;
     }
     const auto ptx = cuda::compile_ptx_entry(candidate.source, name_.architecture, options);

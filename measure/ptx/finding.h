@@ -1,6 +1,7 @@
 // A fault that the machine finds in a kernel.
 #pragma once
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "core/error.h"
@@ -10,9 +11,10 @@ namespace deplo::measure::ptx {
 /// Thrown if an instruction does what the PTX manual forbids. The message says what is wrong, without the place.
 class Finding : public Error {
  public:
-  /// `lane`: the lane that is at fault; -1: the whole warp.
-  explicit Finding(const std::string& what, int lane = -1) : Error(what), lane_(lane) {}
-  int lane() const { return lane_; }
+  /// `lane`: the lane that is at fault; nullopt: the whole warp.
+  explicit Finding(const std::string& what, std::optional<std::size_t> lane = std::nullopt)
+      : Error(what), lane_(lane) {}
+  std::optional<std::size_t> lane() const { return lane_; }
   bool has_place() const { return has_place_; }
   Finding placed(const std::string& text) const {
     Finding finding(text, lane_);
@@ -29,7 +31,7 @@ class Finding : public Error {
   }
 
  private:
-  int lane_;
+  std::optional<std::size_t> lane_;
   bool has_place_ = false;
   std::string printed_;
 };

@@ -6,27 +6,12 @@
 #include <cstring>
 #include <utility>
 
-#include "measure/cuda/tensor_map.h"
 #include "measure/ptx/text/parser.h"
 
 namespace deplo::measure::ptx {
 namespace {
 
 constexpr std::uint64_t address_bytes = 8, map_bytes = 128;
-
-TensorMap tensor_map(const cuda::TiledArguments& arguments) {
-  return {.type = arguments.type,
-          .rank = arguments.rank,
-          .address = arguments.address,
-          .shape = arguments.shape,
-          .strides = arguments.strides,
-          .box = arguments.box,
-          .element_strides = arguments.element_strides,
-          .interleave = arguments.interleave,
-          .swizzle = arguments.swizzle,
-          .promotion = arguments.promotion,
-          .fill = arguments.fill};
-}
 
 std::vector<std::vector<std::byte>> copy_of(const HostArrays& arrays) {
   std::vector<std::vector<std::byte>> copy;
@@ -37,10 +22,6 @@ std::vector<std::vector<std::byte>> copy_of(const HostArrays& arrays) {
 void restore(const HostArrays& arrays, const std::vector<std::vector<std::byte>>& from) {
   for (std::size_t i = 0; i < arrays.count(); ++i) std::ranges::copy(from[i], arrays.bytes(i).begin());
 }
-
-}  // namespace
-
-namespace {
 
 /// Bytes that the kernel's parameter must have.
 std::uint64_t expected_bytes(const Parameter& parameter) {
@@ -62,6 +43,13 @@ std::vector<Parameter> parameters_of(const ir::KernelSource& source, std::size_t
   return parameters;
 }
 
+Program decode_exactly(const std::string& text, const std::string& entry, Floats& floats) {
+  const Module module = parse(text);
+  for (const auto* functions : {&module.functions, &module.callees})
+    for (const Function& function : *functions) floats.reserve(function);
+  return decode(module, entry, Values::exact);
+}
+
 }  // namespace
 
 Kernel::Kernel(const std::string& text, const ir::KernelSource& source, std::vector<ir::Buffer> buffers)
@@ -76,17 +64,6 @@ Kernel::Kernel(const std::string& text, const ir::KernelSource& source, std::vec
   check_parameters();
   for (const Launch::Symbol& symbol : symbols) constants_.push_back(constant(symbol));
 }
-
-namespace {
-
-Program decode_exactly(const std::string& text, const std::string& entry, Floats& floats) {
-  const Module module = parse(text);
-  for (const auto* functions : {&module.functions, &module.callees})
-    for (const Function& function : *functions) floats.reserve(function);
-  return decode(module, entry, Values::exact);
-}
-
-}  // namespace
 
 Kernel::Kernel(const std::string& text, const ir::KernelSource& source, std::vector<ir::Buffer> buffers, Floats& floats)
     : program_(decode_exactly(text, source.entry, floats)),
@@ -126,18 +103,14 @@ Kernel::Constant Kernel::constant(const Launch::Symbol& symbol) const {
 
 /// A machine, and the objects that must outlive it.
 struct Kernel::Run {
-  Run(const Kernel& kernel, const HostArrays& arrays, LaunchOptions options, std::byte fill,
+  Run(const Kernel& kernel, const HostArrays& arrays, const LaunchOptions& options,
       const GlobalOrder::Tracked& tracked = {})
       : parameters(kernel.parameters(arrays, memory, maps)),
-        machine(kernel.program_, memory, parameters, maps, with_fill(options, fill), tracked) {
+        machine(kernel.program_, memory, parameters, maps, options, tracked) {
     for (const Constant& constant : kernel.constants_) {
       const std::span<const std::byte> from = arrays.bytes(constant.buffer);
       std::ranges::copy(from, memory.find(global_address(first_module_variable + constant.variable), from.size()));
     }
-  }
-  static LaunchOptions with_fill(LaunchOptions options, std::byte fill) {
-    options.fill = fill;
-    return options;
   }
 
   GlobalMemory memory;
@@ -151,7 +124,7 @@ struct Kernel::Run {
 std::vector<std::byte> Kernel::parameters(const HostArrays& arrays, GlobalMemory& memory,
                                           std::vector<TensorMap>& maps) const {
   for (const ir::KernelSource::TensorMap& map : source_.tensor_maps) {
-    maps.push_back(tensor_map(cuda::tiled_arguments(map, buffers_.at(map.buffer).dtype, global_address(map.buffer))));
+    maps.push_back(cuda::tiled_arguments(map, buffers_.at(map.buffer).dtype, global_address(map.buffer)));
     if (const auto what = fault(maps.back())) throw Finding("cuTensorMapEncodeTiled: " + *what);
   }
   for (std::size_t i = 0; i < buffers_.size(); ++i) memory.add(i, buffers_[i].name, arrays.bytes(i));
@@ -179,19 +152,20 @@ LaunchResult Kernel::launch(const HostArrays& arrays, const LaunchOptions& shape
   options.floats = floats_;
   options.dynamic_shared_bytes = source_.dynamic_shared ? source_.shared_bytes : 0;
   const std::vector<std::vector<std::byte>> before = copy_of(arrays);
-  Run run(*this, arrays, options, std::byte{0xcd});
+  Run run(*this, arrays, options);
   LaunchResult result = run.machine.run();
   if (const GlobalOrder::Tracked& tracked = run.machine.order().written_after_reads(); !tracked.empty()) {
     // Arrays were read and then written. Run again with their reads tracked, to find reads that nothing orders with the
     // write of another thread.
     restore(arrays, before);
-    Run(*this, arrays, options, std::byte{0xcd}, tracked).machine.run();
+    Run(*this, arrays, options, tracked).machine.run();
   }
   if (!run.machine.uninitialized()) return result;
   // Shared memory was read uninitialized. Run again with other initial bytes, to find out if an output depends on them.
   const std::vector<std::vector<std::byte>> found = copy_of(arrays);
   restore(arrays, before);
-  Run again(*this, arrays, options, std::byte{0x3b});
+  options.fill = std::byte{0x3b};
+  Run again(*this, arrays, options);
   again.machine.run();
   if (copy_of(arrays) == found) return result;
   Finding finding = *run.machine.uninitialized();

@@ -64,7 +64,7 @@ void Machine::run_grid() {
       step_idle();
     }
   }
-  CHECK(deferred_.none());
+  CHECK(deferred_.empty());
 }
 
 // Every warp waits. First, a deferred copy is done, if there is one. Otherwise another block begins, since the warps
@@ -104,7 +104,7 @@ bool Machine::sweep() {
       }
     }
   }
-  if (timing_ == Timing::random && !deferred_.none() && rng_.below(4) == 0) run_deferred();
+  if (timing_ == Timing::random && !deferred_.empty() && rng_.below(4) == 0) run_deferred();
   executed_ += executed;
   return executed > 0;
 }
@@ -115,7 +115,9 @@ void Machine::retire() {
       ++i;
       continue;
     }
-    deferred_.check_done(*resident_[i]);
+    for (const DeferredWork& work : deferred_)
+      if (&work.warp->block().cluster() == resident_[i].get())
+        throw placed(Finding("the block ends before this copy is done"), *work.warp, work.at);
     for (const auto& block : resident_[i]->blocks()) block->mbarriers().check_end();
     resident_.erase(resident_.begin() + static_cast<std::ptrdiff_t>(i));
     if (resident_.empty()) admit();
@@ -123,16 +125,18 @@ void Machine::retire() {
 }
 
 void Machine::defer(const Warp& warp, std::uint32_t at, std::function<void()> work) {
-  DeferredWork::Work deferred{&warp, at, std::move(work)};
   if (timing_ == Timing::early)
-    deferred.done();
+    do_placed(work, warp, at);
   else
-    deferred_.add(std::move(deferred));
+    deferred_.push_back({&warp, at, std::move(work)});
 }
 
 bool Machine::run_deferred() {
-  if (deferred_.none()) return false;
-  deferred_.take(rng_).done();
+  if (deferred_.empty()) return false;
+  const auto which = deferred_.begin() + static_cast<std::ptrdiff_t>(rng_.below(deferred_.size()));
+  const DeferredWork done = std::move(*which);
+  deferred_.erase(which);
+  do_placed(done.work, *done.warp, done.at);
   note_progress();
   return true;
 }

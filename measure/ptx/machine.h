@@ -9,7 +9,6 @@
 
 #include "core/rng.h"
 #include "measure/ptx/block.h"
-#include "measure/ptx/deferred_work.h"
 #include "measure/ptx/finding.h"
 #include "measure/ptx/memory.h"
 #include "measure/ptx/program.h"
@@ -67,7 +66,8 @@ class Machine {
   std::int64_t warps() const { return (options_.threads + warp_lanes - 1) / warp_lanes; }  // per block
   const LaunchOptions& options() const { return options_; }
   Rng& rng() { return rng_; }
-  Timing timing() const { return timing_; }
+  /// Draws, as the Timing says, whether work is done as soon as it is issued.
+  bool draw_early_work() { return timing_ == Timing::early || (timing_ == Timing::random && rng_.below(2) == 0); }
   /// True if waits end although what they wait for has not happened, as try_wait may after some time.
   bool waits_time_out() const { return waits_time_out_; }
   /// Draws whether a wait ends early. Always false if nothing has happened for a while, because that would look like a
@@ -91,6 +91,12 @@ class Machine {
   void print(const std::string& text) { printed_ += text; }
 
  private:
+  /// Work that instruction `at` of the warp has issued and that is done later.
+  struct DeferredWork {
+    const Warp* warp;
+    std::uint32_t at;
+    std::function<void()> work;
+  };
   void run_grid();
   bool admit();
   bool sweep();
@@ -113,7 +119,7 @@ class Machine {
   std::int64_t quantum_;
   std::vector<std::unique_ptr<Cluster>> resident_;
   std::int64_t begun_ = 0;  // clusters that have begun
-  DeferredWork deferred_;
+  std::vector<DeferredWork> deferred_;
   bool waits_time_out_ = false, is_lively_ = true;
   int idle_rounds_ = 0;
   std::uint64_t progress_ = 0, idle_progress_ = 0, swept_progress_ = 0, events_ = 0;

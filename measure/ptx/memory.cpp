@@ -37,6 +37,11 @@ bool SharedMemory::is_written(std::uint64_t offset, std::uint64_t size) const {
   return std::find(first, first + static_cast<std::ptrdiff_t>(size), 0) == first + static_cast<std::ptrdiff_t>(size);
 }
 
+std::string SharedMemory::describe(std::uint64_t offset) const {
+  return fmt::format("byte {} of shared memory, which has {} bytes", static_cast<std::int64_t>(offset - shared_start),
+                     bytes_.size());
+}
+
 void SharedMemory::clear(std::byte fill) {
   std::fill(bytes_.begin(), bytes_.end(), fill);
   std::fill(written_.begin(), written_.end(), std::uint8_t{0});

@@ -42,7 +42,6 @@ class GlobalMemory {
 class SharedMemory {
  public:
   explicit SharedMemory(std::uint64_t size) : bytes_(size), written_(size) {}
-  std::uint64_t size() const { return bytes_.size(); }
   /// The bytes at an offset; null if the `size` bytes are not within the block's memory.
   std::byte* find(std::uint64_t offset, std::uint64_t size) {
     const std::uint64_t at = offset - shared_start;
@@ -53,6 +52,8 @@ class SharedMemory {
     std::fill_n(written_.begin() + static_cast<std::ptrdiff_t>(offset - shared_start), size, std::uint8_t{1});
   }
   bool is_written(std::uint64_t offset, std::uint64_t size) const;
+  /// Describes an offset outside of the memory, as in "byte 2048 of shared memory, which has 1024 bytes".
+  std::string describe(std::uint64_t offset) const;
   /// Sets all bytes to `fill` and marks them as not written.
   void clear(std::byte fill);
 

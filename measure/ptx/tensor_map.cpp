@@ -16,14 +16,13 @@ constexpr std::uint64_t granule = 16;  // bytes; a swizzle moves them as one uni
 constexpr std::array<std::uint64_t, 10> type_bytes = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2};
 
 std::uint64_t pattern(const TensorMap& map) { return map.swizzle == 0 ? 0 : granule << map.swizzle; }
+std::uint64_t element_bytes(const TensorMap& map) { return type_bytes.at(static_cast<std::size_t>(map.type)); }
 
 }  // namespace
 
-std::uint64_t TensorMap::element_bytes() const { return type_bytes.at(static_cast<std::size_t>(type)); }
-
-std::uint64_t TensorMap::box_bytes() const {
-  std::uint64_t bytes = element_bytes();
-  for (std::size_t d = 0; d < rank; ++d) bytes *= box[d];
+std::uint64_t box_bytes(const TensorMap& map) {
+  std::uint64_t bytes = element_bytes(map);
+  for (std::size_t d = 0; d < map.rank; ++d) bytes *= map.box[d];
   return bytes;
 }
 
@@ -42,7 +41,7 @@ std::optional<std::string> fault(const TensorMap& map) {
     if (d + 1 < map.rank && (map.strides[d] % granule != 0 || map.strides[d] >= std::uint64_t{1} << 40))
       return fmt::format("expected strides that are multiples of 16 bytes below 2^40, found {}", map.strides[d]);
   }
-  const std::uint64_t inner = map.box[0] * map.element_bytes();
+  const std::uint64_t inner = map.box[0] * element_bytes(map);
   if (inner % granule != 0)
     return fmt::format("expected rows of a box that are multiples of 16 bytes, found {}", inner);
   if (map.swizzle < 0 || map.swizzle > 3) return "expected a swizzle of 32, 64 or 128 bytes";
@@ -62,18 +61,16 @@ class BoxCopy {
         from_(from),
         to_(to),
         offset_(offset),
-        row_bytes_(map.box[0] * map.element_bytes()),
+        row_bytes_(map.box[0] * element_bytes(map)),
         visit_row_(visit_row) {}
 
   void run() {
-    const std::uint64_t bytes = map_.box_bytes();
+    const std::uint64_t bytes = box_bytes(map_);
     constexpr std::uint64_t alignment = 128;  // CUDA Programming Guide, "Tensor Memory Access"
     if (offset_ % alignment != 0)
       throw Finding(fmt::format("misaligned: the copy goes to {:#x}, expected a multiple of 128", offset_));
     if (to_.find(offset_, bytes) == nullptr)
-      throw Finding(
-          fmt::format("out of bounds: the copy writes {} bytes at byte {} of shared memory, which has {} bytes", bytes,
-                      static_cast<std::int64_t>(offset_ - shared_start), to_.size()));
+      throw Finding(fmt::format("out of bounds: the copy writes {} bytes at {}", bytes, to_.describe(offset_)));
     std::array<std::uint32_t, TensorMap::max_rank> index{};
     for (std::uint64_t row = 0; row < bytes / row_bytes_; ++row) {
       copy_row(index, row);
@@ -97,7 +94,7 @@ class BoxCopy {
                        last = std::min<std::int64_t>(std::int64_t{at_[0]} + map_.box[0],
                                                      static_cast<std::int64_t>(map_.shape[0]));
     if (inside && first < last) {
-      const std::uint64_t element = map_.element_bytes(), size = static_cast<std::uint64_t>(last - first) * element;
+      const std::uint64_t element = element_bytes(map_), size = static_cast<std::uint64_t>(last - first) * element;
       source += static_cast<std::uint64_t>(first) * element;
       const std::byte* const found = from_.find(source, size);
       if (found == nullptr)

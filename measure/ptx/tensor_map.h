@@ -1,4 +1,4 @@
-// A tensor map, made from the same arguments that cuTensorMapEncodeTiled gets, and the copies that use it.
+// The copies that use a tensor map. The machine has the arguments of cuTensorMapEncodeTiled as the map.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -7,25 +7,16 @@
 #include <optional>
 #include <string>
 
+#include "measure/cuda/tensor_map.h"
+
 namespace deplo::measure::ptx {
 
 class GlobalMemory;
 class SharedMemory;
 
-/// The arguments of cuTensorMapEncodeTiled (CUDA driver API), with the innermost dimension first.
-struct TensorMap {
-  static constexpr std::size_t max_rank = 5;
-  int type = 0;  // CUtensorMapDataType
-  std::uint32_t rank = 1;
-  std::uint64_t address = 0;
-  std::array<std::uint64_t, max_rank> shape{};
-  std::array<std::uint64_t, max_rank> strides{};  // bytes, from dimension 1 on
-  std::array<std::uint32_t, max_rank> box{}, element_strides{};
-  int interleave = 0, swizzle = 0, promotion = 0, fill = 0;
+using TensorMap = cuda::TiledArguments;
 
-  std::uint64_t element_bytes() const;
-  std::uint64_t box_bytes() const;
-};
+std::uint64_t box_bytes(const TensorMap&);
 
 /// Returns in one line why the driver would refuse these arguments, or nullopt if it would accept them.
 std::optional<std::string> fault(const TensorMap&);

@@ -44,24 +44,22 @@ void copy_now(Warp& w, const CopyOrder& order) {
   if (order.size_read > 0) {
     // The address must be aligned to the whole size, even if only a part is read (PTX ISA, "cp.async").
     if (order.from % order.size != 0)
-      throw Finding(fmt::format("misaligned: {} bytes from {:#x}", order.size, order.from),
-                    static_cast<int>(order.lane));
+      throw Finding(fmt::format("misaligned: {} bytes from {:#x}", order.size, order.from), order.lane);
     const std::byte* const from = w.machine().memory().find(order.from, order.size_read);
     if (from == nullptr)
       throw Finding("out of bounds: " + w.machine().memory().describe_with_size(order.from, order.size_read),
-                    static_cast<int>(order.lane));
+                    order.lane);
     std::memcpy(bytes.data(), from, order.size_read);
     check_global_read(w, order.from, order.size_read, access);
   }
   if (order.to % order.size != 0)
-    throw Finding(fmt::format("misaligned: {} bytes to {:#x}", order.size, order.to), static_cast<int>(order.lane));
+    throw Finding(fmt::format("misaligned: {} bytes to {:#x}", order.size, order.to), order.lane);
   const auto [block, offset] = shared_place(w, order.to, true, order.lane);
   std::byte* const to = block->shared().find(offset, order.size);
   const std::uint64_t position = offset - shared_start;
   if (to == nullptr)
-    throw Finding(fmt::format("out of bounds: {} bytes at byte {} of shared memory, which has {} bytes", order.size,
-                              static_cast<std::int64_t>(position), block->shared().size()),
-                  static_cast<int>(order.lane));
+    throw Finding(fmt::format("out of bounds: {} bytes at {}", order.size, block->shared().describe(offset)),
+                  order.lane);
   if (const auto conflict = block->shadow().write(position, order.size, access))
     report(w, *conflict, "writes", order.size, position);
   block->shared().mark_written(offset, order.size);
@@ -70,7 +68,6 @@ void copy_now(Warp& w, const CopyOrder& order) {
 }
 
 Flow run_copy(Warp& w, const Instruction& i, Lanes active) {
-  const Timing timing = w.machine().timing();
   for_each_lane(active, [&](std::size_t lane) {
     const std::uint32_t read = i.c == 0 ? i.size : std::min<std::uint32_t>(w.lanes<std::uint32_t>(i.c)[lane], i.size);
     const CopyOrder order{w.address(i, lane),
@@ -81,7 +78,7 @@ Flow run_copy(Warp& w, const Instruction& i, Lanes active) {
                           w.at(),
                           static_cast<Epoch>(w.committed_copies[lane] + 1),
                           w.order.knowledge()};
-    if (timing == Timing::early || (timing == Timing::random && w.machine().rng().below(2) == 0))
+    if (w.machine().draw_early_work())
       copy_now(w, order);
     else
       w.copies.push_back({lane, w.committed_copies[lane] + 1, w.at(), [&w, order] { copy_now(w, order); }});
@@ -127,11 +124,7 @@ Flow run_copy_wait(Warp& w, const Instruction& i, Lanes active) {
     }
     const Warp::AsyncCopy now = copy;
     w.copies.erase(w.copies.begin() + static_cast<std::ptrdiff_t>(k));
-    try {
-      now.work();
-    } catch (const Finding& finding) {
-      throw placed(finding, w, now.at);
-    }
+    do_placed(now.work, w, now.at);
   }
   return Flow::next;
 }
@@ -142,29 +135,19 @@ void copy_wait(Binder& b) {
 }
 
 // ---- mbarriers. On an mbarrier in another block's memory, only arrivals are allowed.
-struct BarrierPlace {
-  Block* block;
-  std::uint64_t offset;
-};
-BarrierPlace barrier_place(Warp& w, std::uint64_t address, bool own, std::size_t lane) {
+std::pair<Block*, std::uint64_t> barrier_place(const Warp& w, std::uint64_t address, bool own, std::size_t lane) {
   if ((address & window_mask) == shared_window) address &= ~window_mask;
-  if (address % 8 != 0) throw Finding(fmt::format("misaligned: an mbarrier at {:#x}", address), static_cast<int>(lane));
+  if (address % 8 != 0) throw Finding(fmt::format("misaligned: an mbarrier at {:#x}", address), lane);
   const auto [block, offset] = shared_place(w, address, own, lane);
   if (block->shared().find(offset, 8) == nullptr)
-    throw Finding(fmt::format("out of bounds: an mbarrier at byte {} of shared memory, which has {} bytes",
-                              static_cast<std::int64_t>(offset - shared_start), block->shared().size()),
-                  static_cast<int>(lane));
+    throw Finding("out of bounds: an mbarrier at " + block->shared().describe(offset), lane);
   return {block, offset};
-}
-Mbarrier& barrier_of(Warp& w, const Instruction& i, std::size_t lane) {
-  const BarrierPlace place = barrier_place(w, w.address(i, lane), i.space != Space::shared_cluster, lane);
-  return place.block->mbarriers().find(place.offset, w.access());
 }
 
 Flow run_barrier_init(Warp& w, const Instruction& i, Lanes active) {
   for_each_lane(active, [&](std::size_t lane) {
-    const BarrierPlace place = barrier_place(w, w.address(i, lane), true, lane);
-    place.block->mbarriers().make(place.offset, w.lanes<std::uint32_t>(i.b)[lane], w.access());
+    const auto [block, offset] = barrier_place(w, w.address(i, lane), true, lane);
+    block->mbarriers().make(offset, w.lanes<std::uint32_t>(i.b)[lane], w.access());
   });
   return Flow::next;
 }
@@ -176,9 +159,9 @@ void barrier_init(Binder& b) {
 }
 Flow run_barrier_end(Warp& w, const Instruction& i, Lanes active) {
   for_each_lane(active, [&](std::size_t lane) {
-    const BarrierPlace place = barrier_place(w, w.address(i, lane), true, lane);
-    place.block->mbarriers().find(place.offset, w.access());  // throws if there is none
-    place.block->mbarriers().remove(place.offset);
+    const auto [block, offset] = barrier_place(w, w.address(i, lane), true, lane);
+    block->mbarriers().find(offset, w.access());  // throws if there is none
+    block->mbarriers().remove(offset);
   });
   return Flow::next;
 }
@@ -192,9 +175,9 @@ void barrier_end(Binder& b) {
 // 2: arrive (count in operand b).
 Flow run_arrive(Warp& w, const Instruction& i, Lanes active) {
   for_each_lane(active, [&](std::size_t lane) {
-    const BarrierPlace place = barrier_place(w, w.address(i, lane), i.space != Space::shared_cluster, lane);
-    Mbarrier& barrier = place.block->mbarriers().find(place.offset, w.access());
-    if (place.block != &w.block()) place.block->mbarriers().arrive_from_afar(place.offset, w.access());
+    const auto [block, offset] = barrier_place(w, w.address(i, lane), i.space != Space::shared_cluster, lane);
+    Mbarrier& barrier = block->mbarriers().find(offset, w.access());
+    if (block != &w.block()) block->mbarriers().arrive_from_afar(offset, w.access());
     const std::uint64_t phase = barrier.phase();
     if ((i.size & 1) != 0) barrier.expect(w.lanes<std::uint32_t>(i.c)[lane]);
     if ((i.size & 2) != 0) barrier.release(w.order.knowledge());
@@ -221,8 +204,9 @@ void arrive(Binder& b) {
 // Returns true if the lane's wait is over. Throws Finding if the phase that the lane waits for has ended and the next
 // phase has ended, too: the parity then no longer shows that the wait is over.
 bool is_complete(Warp& w, const Instruction& i, std::size_t lane) {
-  Mbarrier& barrier = barrier_of(w, i, lane);
   const std::uint64_t address = w.address(i, lane);
+  const auto [block, offset] = barrier_place(w, address, true, lane);
+  Mbarrier& barrier = block->mbarriers().find(offset, w.access());
   if (i.e == 0) {
     const bool is_over = barrier.phase() > w.lanes<std::uint64_t>(i.b)[lane];
     if (is_over) w.order.acquire(barrier.complete());
@@ -232,7 +216,7 @@ bool is_complete(Warp& w, const Instruction& i, std::size_t lane) {
   if (awaited && awaited->first == address && barrier.phase() >= awaited->second + 2)
     throw Finding(fmt::format("waits for phase {} of the mbarrier, which is in phase {} already", awaited->second,
                               barrier.phase()),
-                  static_cast<int>(lane));
+                  lane);
   if (barrier.has_completed(w.lanes<std::uint32_t>(i.b)[lane] & 1)) {
     awaited.reset();
     w.order.acquire(barrier.complete());
@@ -254,7 +238,6 @@ Flow run_test(Warp& w, const Instruction& i, Lanes active) {
 }
 void test(Binder& b) {
   b.expect_operands(3, 4);
-  b.to().space = Space::shared;
   b.to().d = b.write(0, 1);
   b.address(1);
   const bool parity = b.has("parity");
@@ -279,7 +262,7 @@ void copy_to_block(Warp& w, const TensorOrder& order, Block& block, std::uint64_
   const auto [actor, epoch] = block.mbarriers().next_copy(barrier);
   const Access access{actor, epoch, order.at_instruction, true, false, &order.before};
   Mbarrier& counts = block.mbarriers().find(barrier, access);
-  const std::uint64_t bytes = order.map->box_bytes();
+  const std::uint64_t bytes = box_bytes(*order.map);
   const auto visit_row = [&](std::uint64_t from, std::uint64_t size) { check_global_read(w, from, size, access); };
   copy_box(*order.map, order.at, w.machine().memory(), block.shared(), to, visit_row);
   if (const auto conflict = block.shadow().write(to - shared_start, bytes, access))
@@ -352,8 +335,7 @@ Flow run_map_address(Warp& w, const Instruction& i, Lanes active) {
   const std::size_t blocks = w.block().cluster().blocks().size();
   for_each_lane(active, [&](std::size_t lane) {
     const std::uint32_t rank = w.lanes<std::uint32_t>(i.b)[lane];
-    if (rank >= blocks)
-      throw Finding(fmt::format("expected a rank below {}, found {}", blocks, rank), static_cast<int>(lane));
+    if (rank >= blocks) throw Finding(fmt::format("expected a rank below {}, found {}", blocks, rank), lane);
     const T a = w.lanes<T>(i.a)[lane];
     r[lane] =
         static_cast<T>((a & static_cast<T>(window_mask | shared_offset_mask)) | static_cast<T>(rank + 1) << rank_shift);

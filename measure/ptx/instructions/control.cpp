@@ -265,7 +265,7 @@ class Printer {
     const bool wide = spec.find('l') != std::string::npos;
     if (kind == '%') return "%";
     if (spec.find_first_not_of("0123456789.-+ #lh", 1) != spec.size() - 1)
-      throw Finding("prints with a conversion that the PTX machine does not support: " + spec, static_cast<int>(lane_));
+      throw Finding("prints with a conversion that the PTX machine does not support: " + spec, lane_);
     if (kind == 's') return text_at(w_, take<std::uint64_t>(), lane_);
     // The format is valid for printf, as checked above.
     if (std::strchr("eEfFgGaA", kind) != nullptr)
@@ -299,7 +299,7 @@ Flow run_assertion(Warp& w, const Instruction& i, Lanes active) {
   };
   throw Finding(fmt::format("assertion failed: {}, {}:{}, in {}", text(0), text(1),
                             argument_of<std::uint32_t>(w, i, 2, lane), text(3)),
-                static_cast<int>(lane));
+                lane);
 }
 
 /// A function that the machine knows, although it has no body in the PTX.

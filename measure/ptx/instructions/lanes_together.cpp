@@ -30,8 +30,7 @@ Flow run_shuffle(Warp& w, const Instruction& i, Lanes active) {
     if (mode == Shuffle::idx) from = min_lane | (b & ~segment), valid = from <= std::int64_t{max_lane};
     if (!valid) from = lane;
     if ((active >> lane & 1) != 0 && (active >> from & 1) == 0)
-      throw Finding("shuffles from lane " + std::to_string(from) + ", which does not take part",
-                    static_cast<int>(lane));
+      throw Finding("shuffles from lane " + std::to_string(from) + ", which does not take part", lane);
     r[lane] = a[static_cast<std::size_t>(from)];
     inside |= Lanes{valid} << lane;
   }

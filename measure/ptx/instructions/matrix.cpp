@@ -265,10 +265,7 @@ class SharedMatrix {
     const std::uint64_t address = swizzled(start_ + offset(mn, k), swizzle_);
     std::uint16_t bits = 0;
     const std::byte* const found = memory_.find(address, sizeof bits);
-    if (found == nullptr)
-      throw Finding(
-          fmt::format("out of bounds: the matrix has an element at byte {} of shared memory, which has {} bytes",
-                      static_cast<std::int64_t>(address - shared_start), memory_.size()));
+    if (found == nullptr) throw Finding("out of bounds: the matrix has an element at " + memory_.describe(address));
     if (!memory_.is_written(address, sizeof bits))
       warp_.machine().note_uninitialized(
           Finding(fmt::format("reads uninitialized shared memory: element ({}, {}) of a matrix, at byte {}", mn, k,
@@ -343,9 +340,7 @@ Flow run_wgmma(Warp& w, const Instruction& i, Lanes active) {
   for (const RegisterPlace place : t.d) w.products.check_fenced(place);
   for (const RegisterPlace place : t.a) w.products.check_fenced(place);
   w.products.issue(w.at(), t, [&w, &t, product] { multiply<Values, Adder>(w, t, product); });
-  const Timing timing = w.machine().timing();
-  if (timing == Timing::early || (timing == Timing::random && w.machine().rng().below(2) == 0))
-    w.products.run(w, w.products.committed() + 1);
+  if (w.machine().draw_early_work()) w.products.run(w, w.products.committed() + 1);
   return Flow::next;
 }
 

@@ -21,8 +21,16 @@ Finding placed(const Finding& finding, const Warp& warp, std::uint32_t at) {
   const Program& program = warp.machine().program();
   std::string text = fmt::format("{}: {}: {}; block {}, warp {}", place_of(program, at), program.statements[at].opcode,
                                  finding.what(), warp.block().index(), warp.index());
-  if (finding.lane() >= 0) text += fmt::format(", lane {}", finding.lane());
+  if (finding.lane()) text += fmt::format(", lane {}", *finding.lane());
   return finding.placed(text);
+}
+
+void do_placed(const std::function<void()>& work, const Warp& warp, std::uint32_t at) {
+  try {
+    work();
+  } catch (const Finding& finding) {
+    throw placed(finding, warp, at);
+  }
 }
 
 }  // namespace deplo::measure::ptx

@@ -1,6 +1,7 @@
 // The place in the text of an instruction or a finding.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "measure/ptx/finding.h"
@@ -15,5 +16,7 @@ std::string place_of(const Statement&);
 std::string place_of(const Program&, std::uint32_t at);
 /// Returns the finding with the place of instruction `at` of the warp, or unchanged if it has a place already.
 Finding placed(const Finding&, const Warp&, std::uint32_t at);
+/// Does work that instruction `at` of the warp has issued. Throws Finding with the place of the instruction.
+void do_placed(const std::function<void()>& work, const Warp&, std::uint32_t at);
 
 }  // namespace deplo::measure::ptx

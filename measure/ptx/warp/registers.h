@@ -59,8 +59,7 @@ class Registers {
     const PerLane<T>& values = lanes<T>(place);
     const T first = values[static_cast<std::size_t>(std::countr_zero(active))];
     for_each_lane(active, [&](std::size_t l) {
-      if (values[l] != first)
-        throw Finding(std::string("the lanes of the warp have different values as ") + what, static_cast<int>(l));
+      if (values[l] != first) throw Finding(std::string("the lanes of the warp have different values as ") + what, l);
     });
     return first;
   }

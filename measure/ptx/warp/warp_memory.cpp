@@ -30,11 +30,8 @@ std::byte* shared_at(Warp& w, std::uint64_t address, std::uint32_t size, std::si
   const Use use = operation.use;
   const auto [block, offset] = shared_place(w, address, own, lane);
   std::byte* const found = block->shared().find(offset, size);
-  const auto here = static_cast<int>(lane);
   if (found == nullptr)
-    throw Finding(fmt::format("out of bounds: {} bytes at byte {} of shared memory, which has {} bytes", size,
-                              static_cast<std::int64_t>(offset - shared_start), block->shared().size()),
-                  here);
+    throw Finding(fmt::format("out of bounds: {} bytes at {}", size, block->shared().describe(offset)), lane);
   if (operation.used > 0) size = operation.used;
   if (!block->mbarriers().none()) block->mbarriers().check_plain(offset, size);
   const std::uint64_t position = offset - shared_start;
@@ -54,15 +51,14 @@ std::byte* shared_at(Warp& w, std::uint64_t address, std::uint32_t size, std::si
   else if (!block->shared().is_written(offset, size))
     w.machine().note_uninitialized(
         Finding(fmt::format("reads uninitialized shared memory: {} bytes at byte {}", size, offset - shared_start),
-                here),
+                lane),
         w);
   return found;
 }
 
 std::byte* global_at(Warp& w, std::uint64_t address, std::uint32_t size, std::size_t lane, const Operation& operation) {
   std::byte* const found = w.machine().memory().find(address, size);
-  if (found == nullptr)
-    throw Finding("out of bounds: " + w.machine().memory().describe_with_size(address, size), static_cast<int>(lane));
+  if (found == nullptr) throw Finding("out of bounds: " + w.machine().memory().describe_with_size(address, size), lane);
   const GlobalAccess made{w.access(), w.block().index(), operation.order};
   if (operation.use == Use::read) {
     const std::uint32_t used = operation.used > 0 ? operation.used : size;
@@ -83,7 +79,7 @@ std::byte* local_at(Warp& w, std::uint64_t offset, std::uint32_t size, std::size
   if (at > all || size > all - at)
     throw Finding(fmt::format("out of bounds: {} bytes at byte {} of local memory, which has {} bytes", size,
                               static_cast<std::int64_t>(at), all),
-                  static_cast<int>(lane));
+                  lane);
   return w.local(lane) + at;
 }
 
@@ -112,16 +108,14 @@ std::pair<Block*, std::uint64_t> shared_place(const Warp& w, std::uint64_t addre
   const std::uint64_t rank = address >> rank_shift, offset = address & shared_offset_mask;
   if (rank == 0) return {&w.block(), offset};
   auto& blocks = w.block().cluster().blocks();
-  if (rank - 1 >= blocks.size())
-    throw Finding(fmt::format("{:#x} is not an address in shared memory", address), static_cast<int>(lane));
+  if (rank - 1 >= blocks.size()) throw Finding(fmt::format("{:#x} is not an address in shared memory", address), lane);
   Block* const block = blocks[rank - 1].get();
   if (own && block != &w.block())
     throw Finding(fmt::format("{:#x} is an address in the shared memory of block {}, not of the thread's own block",
                               address, block->index()),
-                  static_cast<int>(lane));
+                  lane);
   if (block->live_threads() == 0)
-    throw Finding(fmt::format("accesses the shared memory of block {}, which has ended", block->index()),
-                  static_cast<int>(lane));
+    throw Finding(fmt::format("accesses the shared memory of block {}, which has ended", block->index()), lane);
   return {block, offset};
 }
 
@@ -138,11 +132,10 @@ void release(Warp& w, const Instruction& i, std::size_t lane, bool updates) {
 
 std::byte* memory_at(Warp& w, Space space, std::uint64_t address, std::uint32_t size, std::size_t lane,
                      const Operation& operation) {
-  const auto here = static_cast<int>(lane);
   const Use use = operation.use;
   if (address % size != 0)
     throw Finding(fmt::format("misaligned: {} bytes at {:#x}, which is not a multiple of {}", size, address, size),
-                  here);
+                  lane);
   if (space == Space::generic) {
     const std::uint64_t window = address & window_mask;
     if (window == shared_window) return shared_at(w, address & ~window_mask, size, lane, operation, false);
@@ -160,11 +153,11 @@ std::byte* memory_at(Warp& w, Space space, std::uint64_t address, std::uint32_t 
     case Space::param: {
       const auto& bytes = w.machine().parameters();
       const std::uint64_t offset = address - param_start;
-      if (use != Use::read) throw Finding("writes a parameter of the kernel", here);
+      if (use != Use::read) throw Finding("writes a parameter of the kernel", lane);
       if (offset > bytes.size() || size > bytes.size() - offset)
         throw Finding(fmt::format("out of bounds: {} bytes at byte {} of the parameters, which have {} bytes", size,
                                   static_cast<std::int64_t>(offset), bytes.size()),
-                      here);
+                      lane);
       return const_cast<std::byte*>(bytes.data()) + offset;  // NOLINT: read only, as checked above
     }
     default:

@@ -43,11 +43,7 @@ void WarpProducts::run(const Warp& warp, std::int64_t up_to_group) {
   while (!open_.empty() && open_.front().group <= up_to_group) {
     const Product product = std::move(open_.front());
     open_.pop_front();
-    try {
-      product.work();
-    } catch (const Finding& finding) {
-      throw placed(finding, warp, product.at);
-    }
+    do_placed(product.work, warp, product.at);
   }
 }
 
