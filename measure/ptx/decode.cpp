@@ -13,6 +13,7 @@
 #include "measure/ptx/floats.h"
 #include "measure/ptx/instructions/table.h"
 #include "measure/ptx/text/inline_calls.h"
+#include "measure/ptx/text/parser.h"
 #include "measure/ptx/warp/place.h"
 #include "measure/ptx/warp/special_registers.h"
 
@@ -160,12 +161,8 @@ RegisterPlace Names::constant(std::uint64_t value, int bits) {
 }
 
 int type_bits(std::string_view type) {
-  if (type == "pred") return 1;
   if (type == "f16x2" || type == "bf16x2" || type == "tf32") return 32;
-  if (type == "bf16") return 16;
-  if (type.size() < 2 || std::string_view("bsuf").find(type[0]) == std::string_view::npos) return 0;
-  const std::string_view digits = type.substr(1);
-  return digits == "8" ? 8 : digits == "16" ? 16 : digits == "32" ? 32 : digits == "64" ? 64 : 0;
+  return type == "bf16" ? 16 : plain_type_bits(type);
 }
 
 Binder::Binder(Program& program, Names& names, const Statement& statement, std::vector<std::string_view> words,
@@ -242,8 +239,6 @@ int Binder::bits_of(const Operand& o, int bits) const {
   if (own < bits || own == 1) fail(fmt::format("a register of at least {} bits, found {}", bits, o.name));
   return own;
 }
-
-void Binder::address(std::size_t i) { address(operand(i)); }
 
 void Binder::address(const Operand& o) {
   if (o.kind != Operand::Kind::address) fail("an address in [ ]");

@@ -45,7 +45,7 @@ class Binder {
   /// registers.
   int bits_of(const Operand&, int bits) const;
   /// Binds operand i, an address [base + offset].
-  void address(std::size_t i);
+  void address(std::size_t i) { address(operand(i)); }
   void address(const Operand&);
   std::int64_t integer(std::size_t i) const;  // operand i, an immediate
   RegisterPlace constant(std::uint64_t value, int bits);

@@ -15,13 +15,8 @@ namespace {
 
 constexpr std::uint64_t max_registers = 1 << 18, max_bytes = std::uint64_t{1} << 30;
 
-// Number of bits of a type; 0 if the word is not a type.
-int bits_of(std::string_view type) {
-  if (type == ".pred") return 1;
-  if (type.size() < 3 || type[0] != '.' || std::string_view("bsuf").find(type[1]) == std::string_view::npos) return 0;
-  const std::string_view digits = type.substr(2);
-  return digits == "8" ? 8 : digits == "16" ? 16 : digits == "32" ? 32 : digits == "64" ? 64 : 0;
-}
+// Number of bits of a type such as ".b32"; 0 if the word is not a type.
+int bits_of(std::string_view type) { return type.starts_with('.') ? plain_type_bits(type.substr(1)) : 0; }
 
 std::optional<Space> space_of(std::string_view word) {
   if (word == ".global" || word == ".const") return Space::global;
@@ -68,6 +63,14 @@ class Parser {
   void skip_line() {
     for (const int line = peek().line; peek().line == line && peek().kind != Token::Kind::end;) take();
   }
+  /// Reads elements with commas between them, up to `end`, which is taken.
+  template <class Read>
+  void each_until(std::string_view end, const Read& read) {
+    while (!accept(end)) {
+      read();
+      if (!peek().is(end)) expect(",");
+    }
+  }
   void skip_braces() {
     expect("{");
     for (int depth = 1; depth > 0; take()) {
@@ -92,7 +95,6 @@ class Parser {
 
   // ---- the module
   void directive();
-  void section();
   Variable variable(Space);
   void dimensions(Variable&, int element_bytes);
   void initial(Variable&, std::uint64_t element_bytes);
@@ -137,7 +139,8 @@ void Parser::directive() {
   } else if (token.is(".file")) {
     skip_line();
   } else if (accept(".section")) {
-    section();
+    word("a section's name");
+    skip_braces();  // data for debuggers
   } else if (accept(".visible") || accept(".extern") || accept(".weak") || accept(".common")) {
     // linking directives have no meaning for the machine
   } else if (token.is(".entry") || token.is(".func")) {
@@ -149,12 +152,6 @@ void Parser::directive() {
   } else {
     fail("expected a directive of a module");
   }
-}
-
-// Skips a section, which holds data for debuggers.
-void Parser::section() {
-  word("a section's name");
-  skip_braces();
 }
 
 Variable Parser::variable(Space space) {
@@ -224,12 +221,7 @@ void Parser::function() {
     expect(")");
   }
   f.name = word("a function's name");
-  if (accept("(")) {
-    while (!accept(")")) {
-      f.parameters.push_back(parameter());
-      if (!peek().is(")")) expect(",");
-    }
-  }
+  if (accept("(")) each_until(")", [&] { f.parameters.push_back(parameter()); });
   attributes(f);
   if (!accept(";")) {
     body(f);
@@ -368,48 +360,34 @@ void Parser::instruction(Function& f) {
   if (s.opcode.starts_with(".")) fail(fmt::format("expected an instruction, found '{}' before", s.opcode));
   if (s.opcode == "call" || s.opcode == "call.uni") {
     call(s);
+    expect(";");
   } else {
-    while (!peek().is(";")) {
-      s.operands.push_back(operand());
-      if (!peek().is(";")) expect(",");
-    }
+    each_until(";", [&] { s.operands.push_back(operand()); });
   }
-  expect(";");
   f.statements.push_back(std::move(s));
 }
 
 // Reads "call.uni (retval0), vprintf, (param0, param1)" into three operands: the function, the list of arguments, and
 // the list of results.
 void Parser::call(Statement& s) {
-  std::vector<Operand> lists[2];
-  std::string callee;
-  const auto list = [&](std::vector<Operand>& to) {
-    while (!accept(")")) {
-      to.push_back(operand());
-      if (!peek().is(")")) expect(",");
-    }
-  };
+  Operand arguments{.kind = Operand::Kind::list}, results = arguments;
   if (accept("(")) {
-    list(lists[0]);
+    each_until(")", [&] { results.parts.push_back(operand()); });
     expect(",");
   }
-  s.operands.push_back({.kind = Operand::Kind::name, .name = word("a function")});
+  Operand callee{.kind = Operand::Kind::name, .name = word("a function")};
   if (accept(",")) {
     expect("(");
-    list(lists[1]);
+    each_until(")", [&] { arguments.parts.push_back(operand()); });
   }
-  s.operands.push_back({.kind = Operand::Kind::list, .parts = std::move(lists[1])});
-  s.operands.push_back({.kind = Operand::Kind::list, .parts = std::move(lists[0])});
+  s.operands = {std::move(callee), std::move(arguments), std::move(results)};
 }
 
 Operand Parser::operand() {
   if (peek().is("[")) return address();
   if (accept("{")) {
     Operand list{.kind = Operand::Kind::list};
-    while (!accept("}")) {
-      list.parts.push_back(simple());
-      if (!peek().is("}")) expect(",");
-    }
+    each_until("}", [&] { list.parts.push_back(simple()); });
     return list;
   }
   Operand first = simple();
@@ -458,5 +436,12 @@ Operand Parser::address() {
 }  // namespace
 
 Module parse(std::string_view text) { return Parser(text).run(); }
+
+int plain_type_bits(std::string_view type) {
+  if (type == "pred") return 1;
+  if (type.size() < 2 || std::string_view("bsuf").find(type[0]) == std::string_view::npos) return 0;
+  const std::string_view digits = type.substr(1);
+  return digits == "8" ? 8 : digits == "16" ? 16 : digits == "32" ? 32 : digits == "64" ? 64 : 0;
+}
 
 }  // namespace deplo::measure::ptx

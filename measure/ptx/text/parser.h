@@ -11,4 +11,7 @@ namespace deplo::measure::ptx {
 /// PTX line, what was expected, and what was found.
 Module parse(std::string_view text);
 
+/// Number of bits of a type of variables and registers, such as "b32", "f16" or "pred"; 0 if the word is no such type.
+int plain_type_bits(std::string_view type);
+
 }  // namespace deplo::measure::ptx
