@@ -47,25 +47,25 @@ Ways ways_of(const Instruction& instruction, const std::map<std::string, std::si
 class Dominators {
  public:
   explicit Dominators(const std::vector<Block>& blocks)
-      : number_(blocks.size(), none), dominator_(blocks.size(), none) {
+      : number_(blocks.size(), none), dominator_(blocks.size(), none), predecessors_(blocks.size()) {
     order(blocks);
-    std::vector<std::vector<std::size_t>> predecessors(blocks.size());
     for (const std::size_t block : order_)
-      for (const std::size_t next : blocks[block].successors) predecessors[next].push_back(block);
+      for (const std::size_t next : blocks[block].successors) predecessors_[next].push_back(block);
     dominator_[0] = 0;
     for (bool changed = true; changed;) {
       changed = false;
       for (const std::size_t block : order_) {
         if (block == 0) continue;
         std::size_t common = none;
-        for (const std::size_t before : predecessors[block])
+        for (const std::size_t before : predecessors_[block])
           if (dominator_[before] != none) common = common == none ? before : meet(before, common);
         changed = changed || dominator_[block] != common;
         dominator_[block] = common;
       }
     }
   }
-  bool reached(std::size_t block) const { return dominator_[block] != none; }
+  /// The reachable blocks from which control may go to the block.
+  const std::vector<std::size_t>& predecessors(std::size_t block) const { return predecessors_[block]; }
   bool dominates(std::size_t above, std::size_t block) const {
     if (dominator_[block] == none) return false;
     while (block != above && block != 0) block = dominator_[block];
@@ -102,6 +102,7 @@ class Dominators {
   }
 
   std::vector<std::size_t> order_, number_, dominator_;
+  std::vector<std::vector<std::size_t>> predecessors_;
 };
 
 /// A loop, and its latches: the blocks that jump back to its header.
@@ -110,13 +111,10 @@ struct Candidate {
   std::vector<std::size_t> latches;
 };
 
-std::vector<std::size_t> body(const std::vector<Block>& blocks, const Dominators& dominators, std::size_t header,
+/// Returns the blocks of a loop. `count`: the number of all blocks.
+std::vector<std::size_t> body(std::size_t count, const Dominators& dominators, std::size_t header,
                               const std::vector<std::size_t>& latches) {
-  std::vector<std::vector<std::size_t>> predecessors(blocks.size());
-  for (std::size_t i = 0; i < blocks.size(); ++i)
-    for (const std::size_t next : blocks[i].successors)
-      if (dominators.reached(i)) predecessors[next].push_back(i);
-  std::vector<bool> in(blocks.size(), false);
+  std::vector<bool> in(count, false);
   in[header] = true;
   std::vector<std::size_t> open = latches;
   while (!open.empty()) {
@@ -124,10 +122,11 @@ std::vector<std::size_t> body(const std::vector<Block>& blocks, const Dominators
     open.pop_back();
     if (in[block]) continue;
     in[block] = true;
-    open.insert(open.end(), predecessors[block].begin(), predecessors[block].end());
+    const std::vector<std::size_t>& before = dominators.predecessors(block);
+    open.insert(open.end(), before.begin(), before.end());
   }
   std::vector<std::size_t> found;
-  for (std::size_t i = 0; i < blocks.size(); ++i)
+  for (std::size_t i = 0; i < count; ++i)
     if (in[i]) found.push_back(i);
   return found;
 }
@@ -140,7 +139,7 @@ std::vector<Candidate> natural_loops(const Function& function, const std::vector
       if (dominators.dominates(next, i)) latches[next].push_back(i);
   std::vector<Candidate> loops;
   for (const auto& [header, ends] : latches) {
-    Candidate one{{"", header, 0, body(blocks, dominators, header, ends), {}}, ends};
+    Candidate one{{"", header, 0, body(blocks.size(), dominators, header, ends), {}}, ends};
     for (const std::size_t block : one.loop.blocks)
       for (std::size_t i = blocks[block].begin; i < blocks[block].end; ++i) one.loop.instructions.push_back(i);
     for (const auto& [name, at] : function.labels)

@@ -74,9 +74,20 @@ Flow run_store(Warp& w, const Instruction& i, Lanes active) {
 
 int lanes_of(const Binder& b) { return b.has("v8") ? 8 : b.has("v4") ? 4 : b.has("v2") ? 2 : 1; }
 
-std::vector<Operand> vector_of(const Binder& b, std::size_t i, int lanes) {
+/// Binds operand i, the address of as many elements as the vector has.
+void bind_address(Binder& b, std::size_t i) {
+  constexpr int max_bytes = 32;
+  const int bytes = lanes_of(b) * type_bits(b.type()) / 8;
+  if (bytes > max_bytes) b.fail("at most 32 bytes");
+  b.to().space = space_of(b);
+  b.to().order = order_of(b);
+  b.to().size = static_cast<std::uint8_t>(bytes);
+  b.address(i);
+}
+
+std::vector<Operand> vector_of(const Binder& b, std::size_t i) {
   std::vector<Operand> list = b.elements(i);
-  if (list.size() != static_cast<std::size_t>(lanes)) b.fail("as many registers as the vector has elements");
+  if (list.size() != static_cast<std::size_t>(lanes_of(b))) b.fail("as many registers as the vector has elements");
   return list;
 }
 
@@ -90,18 +101,14 @@ int register_bits(const Binder& b, const std::vector<Operand>& list, int bits) {
 
 void load(Binder& b) {
   b.expect_operands(2, 2);
-  const int lanes = lanes_of(b), bits = type_bits(b.type());
-  if (lanes * bits > 256) b.fail("at most 32 bytes");
-  b.to().space = space_of(b);
-  b.to().order = order_of(b);
-  b.address(1);
-  b.to().size = static_cast<std::uint8_t>(lanes * bits / 8);
-  std::vector<Operand> list = vector_of(b, 0, lanes);
+  bind_address(b, 1);
+  std::vector<Operand> list = vector_of(b, 0);
+  const int bits = type_bits(b.type());
   const int own = register_bits(b, list, bits);
   // A compiler may load more than the program asks for, such as four elements of which three are used. Other threads
   // may write the unused elements at the same time, so unused registers at the end of the list are not loaded.
   while (list.size() > 1 && !b.has("volatile") && b.is_unused(list.back())) list.pop_back();
-  if (lanes == 1 && own == bits) {
+  if (lanes_of(b) == 1 && own == bits) {
     b.to().d = b.write(list[0], bits);
     return with_register(bits, [&]<class Memory>(Typed<Memory>) { b.to().run = run_load_one<Memory>; });
   }
@@ -117,20 +124,12 @@ void load(Binder& b) {
 
 void store(Binder& b) {
   b.expect_operands(2, 2);
-  const int lanes = lanes_of(b), bits = type_bits(b.type());
-  if (lanes * bits > 256) b.fail("at most 32 bytes");
-  b.to().space = space_of(b);
-  b.to().order = order_of(b);
-  b.address(0);
-  b.to().size = static_cast<std::uint8_t>(lanes * bits / 8);
-  const std::vector<Operand> list = vector_of(b, 1, lanes);
-  const int own = register_bits(b, list, bits);
+  bind_address(b, 0);
+  const std::vector<Operand> list = vector_of(b, 1);
+  const int own = register_bits(b, list, type_bits(b.type()));
   for (const Operand& o : list) b.detail().b.push_back(b.read(o, own));
   with_register(own, [&]<class Register>(Typed<Register>) {
-    if (bits == 8) b.to().run = run_store<std::uint8_t, Register>;
-    if (bits == 16) b.to().run = run_store<std::uint16_t, Register>;
-    if (bits == 32) b.to().run = run_store<std::uint32_t, Register>;
-    if (bits == 64) b.to().run = run_store<std::uint64_t, Register>;
+    with_integer(b.type(), [&]<class Memory>(Typed<Memory>) { b.to().run = run_store<Memory, Register>; });
   });
 }
 
@@ -187,35 +186,20 @@ void bind_atomic(Binder& b) {
   const bool gives = b.word(0) == "atom", swaps = b.has("cas");
   const std::size_t first = gives ? 1 : 0, count = first + (swaps ? 3 : 2);
   b.expect_operands(count, count);
-  const int lanes = lanes_of(b), bits = type_bits(b.type());
-  b.to().space = space_of(b);
-  b.to().order = order_of(b);
-  b.address(first);
-  b.to().size = static_cast<std::uint8_t>(lanes * bits / 8);
-  for (const Operand& o : vector_of(b, first + 1, lanes)) b.detail().b.push_back(b.read(o, bits));
+  bind_address(b, first);
+  const int bits = type_bits(b.type());
+  for (const Operand& o : vector_of(b, first + 1)) b.detail().b.push_back(b.read(o, bits));
   if (swaps) b.detail().c.push_back(b.read(first + 2, bits));
   if (!gives) return;
-  for (const Operand& o : vector_of(b, 0, lanes)) b.detail().d.push_back(b.write(o, bits));
+  for (const Operand& o : vector_of(b, 0)) b.detail().d.push_back(b.write(o, bits));
 }
 
 namespace {
 
 void atomic(Binder& b) {
   bind_atomic(b);
-  const int bits = type_bits(b.type());
-  const std::string_view type = b.type();
-  if (type == "f32")
-    b.to().run = atomic_of<float>(b);
-  else if (type == "f64")
-    b.to().run = atomic_of<double>(b);
-  else if (type == "s32")
-    b.to().run = atomic_of<std::int32_t>(b);
-  else if (type == "s64")
-    b.to().run = atomic_of<std::int64_t>(b);
-  else if (bits == 16)
-    b.to().run = atomic_of<std::uint16_t>(b);
-  else
-    b.to().run = bits == 64 ? atomic_of<std::uint64_t>(b) : atomic_of<std::uint32_t>(b);
+  const auto bind = [&]<class T>(Typed<T>) { b.to().run = atomic_of<T>(b); };
+  b.type()[0] == 'f' ? with_float(b.type(), bind) : with_wide_integer(b.type(), bind);
 }
 
 constexpr Row rows[] = {

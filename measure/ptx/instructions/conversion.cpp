@@ -108,13 +108,17 @@ Flow run_integer_to_integer(Warp& w, const Instruction& i, Lanes active) {
   return Flow::next;
 }
 
+/// Returns the least and the greatest integer of a type.
+std::pair<Int128, Int128> range_of(int type) {
+  const Int128 greatest = (Int128{1} << (type < 0 ? -type - 1 : type)) - 1;
+  return {type < 0 ? -greatest - 1 : 0, greatest};
+}
+
 // PTX ISA, "cvt", .sat: the nearest number that the destination can hold.
 Flow run_saturated_integer(Warp& w, const Instruction& i, Lanes active) {
   const Detail& t = *i.detail;
   Integers x = load_integers(w, i.a, t.m, t.n);
-  const int bits = std::abs(t.format);
-  const Int128 low = t.format < 0 ? -(Int128{1} << (bits - 1)) : 0,
-               high = (Int128{1} << (t.format < 0 ? bits - 1 : bits)) - 1;
+  const auto [low, high] = range_of(t.format);
   for (std::int64_t& value : x) {
     const Int128 exact = t.n < 0 ? Int128{value} : Int128{static_cast<std::uint64_t>(value)};
     value = static_cast<std::int64_t>(std::clamp(exact, low, high));
@@ -201,22 +205,15 @@ template <Type from>
 Flow run_float_to_integer(Warp& w, const Instruction& i, Lanes active) {
   const Numbers x = load_floats<from>(w, i.a);
   const Detail& t = *i.detail;
-  const int bits = std::abs(t.format);
-  const double high = std::ldexp(1, t.format < 0 ? bits - 1 : bits), low = t.format < 0 ? -high : 0;
+  const auto [low, high] = range_of(t.format);
   Integers r;
   for (std::size_t l = 0; l < warp_lanes; ++l) {
     const double value = to_integer((i.size & 1) != 0 ? flushed_as_f32(x[l]) : x[l], i.number);
-    if (std::isnan(value))
-      r[l] = 0;  // PTX ISA, "cvt": NaN becomes 0
-    else if (value >= high)
-      r[l] = narrowed(static_cast<std::int64_t>(bits == 64 ? (t.format < 0 ? INT64_MAX : -1)
-                                                           : (std::int64_t{1} << (t.format < 0 ? bits - 1 : bits)) - 1),
-                      t.format);
-    else if (value <= low)
-      r[l] = t.format < 0 ? (bits == 64 ? INT64_MIN : -(std::int64_t{1} << (bits - 1))) : 0;
-    else
-      r[l] = t.format < 0 ? static_cast<std::int64_t>(value)
-                          : static_cast<std::int64_t>(static_cast<std::uint64_t>(value));
+    const Int128 nearest = std::isnan(value)                    ? 0  // PTX ISA, "cvt": NaN becomes 0
+                           : value >= static_cast<double>(high) ? high
+                           : value <= static_cast<double>(low)  ? low
+                                                                : static_cast<Int128>(value);
+    r[l] = static_cast<std::int64_t>(nearest);
   }
   store_integers(w, i.d, t.k, t.format, r, active);
   return Flow::next;
