@@ -68,8 +68,6 @@ std::optional<CubinFacts> inspect_cubin(std::string_view cubin, std::string_view
     read_parameters(info->bytes, facts);
   if (const ElfSection* text = find_section(*sections, ".text." + std::string(entry)))
     facts.code_bytes = static_cast<std::int64_t>(text->size);
-  const ElfSection* const shared = find_section(*sections, ".nv.shared." + std::string(entry));
-  facts.shared_section_bytes = shared == nullptr ? 0 : static_cast<std::int64_t>(shared->size);
   facts.digest = digest(code);
   return facts;
 }

@@ -11,9 +11,7 @@ namespace deplo::measure::cuda {
 /// The properties of one kernel that are stored with its machine code. -1 or "": not stored.
 struct CubinFacts {
   std::int64_t registers = -1, stack_bytes = -1;
-  std::int64_t code_bytes = -1;  // size of its instructions
-  // from sm_90 on including the system's 1 KiB; 0: the kernel has no such section
-  std::int64_t shared_section_bytes = -1;
+  std::int64_t code_bytes = -1;         // size of its instructions
   std::vector<std::size_t> parameters;  // size in bytes of each launch parameter, in order
   std::string digest;                   // digest of all machine code and constants, and of nothing else
 };
