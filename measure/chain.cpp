@@ -21,11 +21,8 @@ class Chain final : public Executable {
     return sum;
   }
 
-  const Resources& resources() const override { return resources_; }
-
  private:
   std::vector<ChainLink> links_;
-  Resources resources_;
 };
 
 }  // namespace

@@ -99,7 +99,8 @@ class Executable {
   /// short as the backend can make them. `meanwhile` is called once while the launches run; by default, before them.
   virtual std::optional<Failure> repeat(std::span<Arrays* const> sets, std::int64_t blocks, int batch,
                                         const std::function<void()>& meanwhile);
-  virtual const Resources& resources() const = 0;
+  /// By default nothing is known.
+  virtual const Resources& resources() const;
 };
 
 /// A kernel in a chain. Its arrays are Arrays::view(places, as) of the chain's arrays.

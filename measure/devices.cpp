@@ -46,6 +46,11 @@ std::optional<Failure> Executable::repeat(std::span<Arrays* const> sets, std::in
   return taken.ok() ? std::nullopt : std::optional(taken.failure());
 }
 
+const Resources& Executable::resources() const {
+  static const Resources unknown;
+  return unknown;
+}
+
 EnergyCounter& Device::energy() {
   throw Error(
       fmt::format(

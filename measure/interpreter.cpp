@@ -71,13 +71,10 @@ class InterpretedKernel final : public Executable {
     return us_ * static_cast<double>(blocks) / static_cast<double>(blocks_);
   }
 
-  const Resources& resources() const override { return resources_; }
-
  private:
   ir::Program program_;
   double us_;  // per launch of the whole grid
   std::int64_t blocks_;
-  Resources resources_;
 };
 
 class Interpreter final : public Device {
@@ -110,10 +107,8 @@ DeviceInfo interpreter_info() {
           .driver = "2",  // version 1 reported wall-clock times
           .platform = "host",
           .units = 1,
-          .clock_mhz = 0,
           .shared_bytes = 49152,  // as on a GPU, because its purpose is to run schedules with barriers and staging
-          .max_threads = 1024,
-          .cpu = false};
+          .max_threads = 1024};
 }
 
 std::unique_ptr<Device> open_interpreter() { return std::make_unique<Interpreter>(); }

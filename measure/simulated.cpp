@@ -79,7 +79,6 @@ class SimulatedDevice::Kernel final : public Executable {
     return Sample{(device_.now_ - start) / batch,
                   device_.disturbances_.says_clock ? full_clock_mhz * device_.clock() : 0};
   }
-  const Resources& resources() const override { return resources_; }
 
  private:
   void write_outputs(HostArrays& arrays, double part) {
@@ -94,7 +93,6 @@ class SimulatedDevice::Kernel final : public Executable {
   SimulatedDevice& device_;
   double us_, watts_;
   std::int64_t grid_;
-  Resources resources_;
 };
 
 class SimulatedDevice::Counter final : public EnergyCounter {
@@ -122,8 +120,7 @@ SimulatedDevice::SimulatedDevice(ir::Program loop, Model model, Disturbances dis
            .units = 4,
            .clock_mhz = static_cast<std::int64_t>(full_clock_mhz),
            .shared_bytes = 49152,
-           .max_threads = 1024,
-           .cpu = false};
+           .max_threads = 1024};
 }
 
 std::unique_ptr<Arrays> SimulatedDevice::allocate(const std::vector<ir::Buffer>& buffers) {

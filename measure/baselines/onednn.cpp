@@ -45,7 +45,6 @@ class OnednnMatmul final : public Executable {
     return sample.value().us;
   }
   Result<Sample> sample(std::span<Arrays* const> sets, std::int64_t, int batch) override { return run(sets, batch); }
-  const Resources& resources() const override { return resources_; }
 
  private:
   Result<Sample> run(std::span<Arrays* const> sets, int batch) const {
@@ -71,7 +70,6 @@ class OnednnMatmul final : public Executable {
   }
 
   MatmulShape shape_;
-  Resources resources_;
 };
 
 }  // namespace

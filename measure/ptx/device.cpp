@@ -84,8 +84,6 @@ class PtxExecutable final : public Executable {
     return std::nullopt;
   }
 
-  const Resources& resources() const override { return resources_; }
-
  private:
   static void show(const std::string& printed) { std::fwrite(printed.data(), 1, printed.size(), stdout); }
 
@@ -93,7 +91,6 @@ class PtxExecutable final : public Executable {
   std::vector<std::size_t> zeroed_, restored_;
   bool is_users_;  // a user's kernel; it always runs with its whole grid
   LaunchOptions options_;
-  Resources resources_;
 };
 
 class PtxDevice final : public Device {
@@ -112,11 +109,10 @@ class PtxDevice final : public Device {
              .vendor = "deplo",
              .driver = "1",
              .platform = fmt::format("host, NVRTC {}", nvrtc.version()),
-             .max_threads = 1024,
+             .units = target.units,
+             .shared_bytes = target.shared_bytes,
+             .max_threads = target.max_threads,
              .architecture = architecture};
-    info_.units = target.units;
-    info_.shared_bytes = target.shared_bytes;
-    info_.max_threads = target.max_threads;
   }
 
   const DeviceInfo& info() const override { return info_; }
