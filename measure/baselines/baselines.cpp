@@ -12,7 +12,7 @@ namespace deplo::measure {
 std::vector<Baseline> cublas_matmuls(const std::shared_ptr<const Cublas>& cublas, const MatmulShape& s) {
   std::vector<Baseline> found;
   const auto add = [&](std::string_view precision, bool tf32) {
-    auto gemm = cublas->gemm({s.m, s.n, s.k, s.batch, s.b_transposed, tf32, s.a, s.b, s.c, s.factors, s.result});
+    auto gemm = cublas->gemm(s, tf32);
     if (!gemm.ok()) throw Error(gemm.failure().message, Exit::environment);
     found.push_back({"cuBLAS", cublas->version(), std::string(precision), 0, cublas, std::move(gemm.value())});
   };

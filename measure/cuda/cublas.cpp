@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ir/types/float16.h"
+#include "measure/baselines/matmul_shape.h"
 #include "measure/cuda/device.h"
 #include "measure/cuda/library.h"
 
@@ -85,22 +86,22 @@ namespace {
 
 class GemmLaunches final : public Launches {
  public:
-  GemmLaunches(const CublasTable& table, CublasPointer handle, const Gemm& gemm)
-      : table_(table), handle_(handle), gemm_(gemm) {}
+  GemmLaunches(const CublasTable& table, CublasPointer handle, const MatmulShape& shape, bool tf32)
+      : table_(table), handle_(handle), shape_(shape), tf32_(tf32) {}
 
   std::optional<Failure> enqueue(const CudaArrays& arrays, std::int64_t) const override {
-    const bool bits = ir::is_float16(gemm_.factors);
+    const bool bits = ir::is_float16(shape_.factors);
     // CUBLAS_DEFAULT_MATH (0) computes sgemm in fp32 and allows every algorithm; CUBLAS_PEDANTIC_MATH would exclude the
     // fast algorithms. CUBLAS_TF32_TENSOR_OP_MATH (3) allows TF32. For 16-bit factors,
     // CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION (16) keeps partial sums in f32, as deplo's kernels do.
-    int status = table_.set_math_mode(handle_, bits ? 16 : gemm_.tf32 ? 3 : 0);
+    int status = table_.set_math_mode(handle_, bits ? 16 : tf32_ ? 3 : 0);
     if (status == 0) status = bits ? multiply16(arrays) : multiply(arrays);
     if (status != 0) return Failure{Status::launch_error, fmt::format("cuBLAS: {}", table_.status_name(status))};
     return std::nullopt;
   }
   std::string what() const override {
-    if (ir::is_float16(gemm_.factors)) return fmt::format("cuBLAS's gemm of {}", name(gemm_.factors));
-    return gemm_.tf32 ? "cuBLAS's sgemm in TF32" : "cuBLAS's sgemm";
+    if (ir::is_float16(shape_.factors)) return fmt::format("cuBLAS's gemm of {}", name(shape_.factors));
+    return tf32_ ? "cuBLAS's sgemm in TF32" : "cuBLAS's sgemm";
   }
 
  private:
@@ -121,44 +122,45 @@ class GemmLaunches final : public Launches {
     std::int64_t stride_a, stride_b, stride_c;
   };
   Columns columns() const {
-    const int m = number(gemm_.n), n = number(gemm_.m), k = number(gemm_.k);
+    const int m = number(shape_.n), n = number(shape_.m), k = number(shape_.k);
     return {m,
             n,
             k,
-            gemm_.b_transposed ? 1 : 0,
-            gemm_.b_transposed ? k : m,
-            gemm_.n * gemm_.k,
-            gemm_.m * gemm_.k,
-            gemm_.m * gemm_.n};
+            shape_.b_transposed ? 1 : 0,
+            shape_.b_transposed ? k : m,
+            shape_.n * shape_.k,
+            shape_.m * shape_.k,
+            shape_.m * shape_.n};
   }
 
   int multiply(const CudaArrays& arrays) const {
     constexpr float one = 1, zero = 0;
     const auto [m, n, k, transpose, lda, stride_a, stride_b, stride_c] = columns();
-    const auto *a = at<const float>(arrays, gemm_.b), *b = at<const float>(arrays, gemm_.a);
-    auto* c = at<float>(arrays, gemm_.c);
-    if (gemm_.batch == 1) return table_.sgemm(handle_, transpose, 0, m, n, k, &one, a, lda, b, k, &zero, c, m);
+    const auto *a = at<const float>(arrays, shape_.b), *b = at<const float>(arrays, shape_.a);
+    auto* c = at<float>(arrays, shape_.c);
+    if (shape_.batch == 1) return table_.sgemm(handle_, transpose, 0, m, n, k, &one, a, lda, b, k, &zero, c, m);
     return table_.sgemm_batched(handle_, transpose, 0, m, n, k, &one, a, lda, stride_a, b, k, stride_b, &zero, c, m,
-                                stride_c, number(gemm_.batch));
+                                stride_c, number(shape_.batch));
   }
 
   int multiply16(const CudaArrays& arrays) const {
     constexpr float one = 1, zero = 0;
     constexpr int compute = 68, algorithm = -1;  // CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT
     const auto [m, n, k, transpose, lda, stride_a, stride_b, stride_c] = columns();
-    const auto *a = at<const void>(arrays, gemm_.b), *b = at<const void>(arrays, gemm_.a);
-    auto* c = at<void>(arrays, gemm_.c);
-    const int of = type(gemm_.factors), to = type(gemm_.result);
-    if (gemm_.batch == 1)
+    const auto *a = at<const void>(arrays, shape_.b), *b = at<const void>(arrays, shape_.a);
+    auto* c = at<void>(arrays, shape_.c);
+    const int of = type(shape_.factors), to = type(shape_.result);
+    if (shape_.batch == 1)
       return table_.gemm_ex(handle_, transpose, 0, m, n, k, &one, a, of, lda, b, of, k, &zero, c, to, m, compute,
                             algorithm);
     return table_.gemm_ex_batched(handle_, transpose, 0, m, n, k, &one, a, of, lda, stride_a, b, of, k, stride_b, &zero,
-                                  c, to, m, stride_c, number(gemm_.batch), compute, algorithm);
+                                  c, to, m, stride_c, number(shape_.batch), compute, algorithm);
   }
 
   const CublasTable& table_;
   CublasPointer handle_;
-  Gemm gemm_;
+  MatmulShape shape_;
+  bool tf32_;
 };
 
 }  // namespace
@@ -172,13 +174,14 @@ Cublas::~Cublas() = default;
 
 const std::string& Cublas::version() const { return handle_->version; }
 
-Result<std::unique_ptr<Executable>> Cublas::gemm(const Gemm& gemm) const {
-  for (const std::int64_t extent : {gemm.m, gemm.n, gemm.k, gemm.batch})
+Result<std::unique_ptr<Executable>> Cublas::gemm(const MatmulShape& shape, bool tf32) const {
+  for (const std::int64_t extent : {shape.m, shape.n, shape.k, shape.batch})
     if (extent < 1 || extent > std::numeric_limits<int>::max())
       return Failure{Status::invalid, fmt::format("cuBLAS takes extents up to 2^31 - 1, found {}", extent)};
   const cuda::CudaDevice& device = handle_->device;
   return std::unique_ptr<Executable>(std::make_unique<cuda::CudaExecutable>(
-      device.context(), device.clock(), std::make_unique<cuda::GemmLaunches>(handle_->table, handle_->handle, gemm), 1,
+      device.context(), device.clock(),
+      std::make_unique<cuda::GemmLaunches>(handle_->table, handle_->handle, shape, tf32), 1,
       cuda::CudaExecutable::Preparation{}, Resources{}));
 }
 

@@ -8,17 +8,7 @@
 
 namespace deplo::measure {
 
-/// A row-major product c[m, n] = a[m, k] b[k, n] for each element of the batch. The matrices of a batch are stored
-/// densely one after another.
-struct Gemm {
-  std::int64_t m = 1, n = 1, k = 1, batch = 1;
-  bool b_transposed = false;  // b is stored as [n, k]
-  bool tf32 = false;          // f32 factors are rounded to 11 bits and multiplied on tensor cores; else fp32 throughout
-  std::size_t a = 0, b = 1, c = 2;  // the buffers' indices in the arrays
-  /// `factors`: type of a and b: f32, f16 or bf16. `result`: type of c: f32, or the 16-bit type of the factors. Sums
-  /// are always f32.
-  ir::DType factors = ir::DType::f32, result = ir::DType::f32;
-};
+struct MatmulShape;
 
 /// A cuBLAS handle of one device. The device must outlive it, and it must outlive the executables. Not thread-safe.
 class Cublas {
@@ -30,8 +20,9 @@ class Cublas {
   /// The version of cuBLAS, such as "13.0.2".
   const std::string& version() const;
   /// Returns an executable with a grid of one block. Launch it once before the first sample, because cuBLAS loads its
-  /// kernels at that launch. Fails with Status::invalid if an extent exceeds cuBLAS's 32 bits.
-  Result<std::unique_ptr<Executable>> gemm(const Gemm&) const;
+  /// kernels at that launch. Sums are always f32. `tf32`: f32 factors are rounded to 11 bits and multiplied on tensor
+  /// cores; else fp32 throughout. Fails with Status::invalid if an extent exceeds cuBLAS's 32 bits.
+  Result<std::unique_ptr<Executable>> gemm(const MatmulShape&, bool tf32 = false) const;
 
  private:
   struct Handle;

@@ -181,7 +181,7 @@ TEST_F(FakeDevice, CublasSaysTf32ByName) {
   const Cublas cublas(*device_, DEPLO_FAKE_CUDA);
   const auto arrays = device_->allocate({buffers()[0], buffers()[0], buffers()[1]});
   for (const bool tf32 : {false, true, false}) {
-    const auto gemm = cublas.gemm({.m = 8, .n = 8, .k = 8, .tf32 = tf32});
+    const auto gemm = cublas.gemm({.m = 8, .n = 8, .k = 8}, tf32);
     forget();
     ASSERT_TRUE(gemm.value()->launch(*arrays, 1).ok());
     EXPECT_THAT(calls("cublasSetMathMode"), ElementsAre(tf32 ? "cublasSetMathMode 3" : "cublasSetMathMode 0"));
