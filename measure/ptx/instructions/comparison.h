@@ -1,6 +1,7 @@
 // Comparisons of two operands, lane by lane (PTX ISA, "setp").
 #pragma once
 #include <cmath>
+#include <functional>
 #include <string_view>
 #include <type_traits>
 
@@ -8,8 +9,6 @@
 #include "measure/ptx/warp/warp.h"
 
 namespace deplo::measure::ptx {
-
-enum class Relation { eq, ne, lt, le, gt, ge, num, nan };
 
 template <class T>
 bool is_nan(T x) {
@@ -19,43 +18,40 @@ bool is_nan(T x) {
     return false;
 }
 
-/// Compares two values. `unordered`: the result if an operand is NaN.
-template <class T, Relation relation, bool unordered>
+/// Compares two values. `of_nan`: the result if an operand is NaN.
+template <class Compare, bool of_nan>
 struct Related {
+  template <class T>
   bool operator()(T a, T b) const {
-    using enum Relation;
-    if constexpr (relation == num) return !is_nan(a) && !is_nan(b);
-    if constexpr (relation == nan) return is_nan(a) || is_nan(b);
-    if (is_nan(a) || is_nan(b)) return unordered;
-    if constexpr (relation == eq) return a == b;
-    if constexpr (relation == ne) return a != b;
-    if constexpr (relation == lt) return a < b;
-    if constexpr (relation == le) return a <= b;
-    if constexpr (relation == gt) return a > b;
-    return a >= b;
+    return is_nan(a) || is_nan(b) ? of_nan : Compare{}(a, b);
+  }
+};
+template <bool result>
+struct Always {
+  template <class T>
+  bool operator()(T, T) const {
+    return result;
   }
 };
 
 /// Returns use.operator()<F>(), in which F is the Related for the word of a comparison, such as "lt", "ltu" or "lo".
 template <class T, class Use>
 Meaning with_relation(std::string_view word, const Use& use) {
-  using enum Relation;
-  const bool is_float = std::is_floating_point_v<T>, of_nan = word == "num" || word == "nan";
-  const bool unordered = is_float && !of_nan && word.size() == 3;
+  if (word == "num") return use.template operator()<Related<Always<true>, false>>();
+  if (word == "nan") return use.template operator()<Related<Always<false>, true>>();
+  const bool unordered = std::is_floating_point_v<T> && word.size() == 3;
   const std::string_view name = unordered ? word.substr(0, 2) : word;
-  const auto make = [&]<Relation r>() -> Meaning {
+  const auto make = [&]<class Compare>(Compare) -> Meaning {
     if constexpr (std::is_floating_point_v<T>)
-      if (unordered) return use.template operator()<Related<T, r, true>>();
-    return use.template operator()<Related<T, r, false>>();
+      if (unordered) return use.template operator()<Related<Compare, true>>();
+    return use.template operator()<Related<Compare, false>>();
   };
-  if (name == "eq") return make.template operator()<eq>();
-  if (name == "ne") return make.template operator()<ne>();
-  if (name == "lt" || name == "lo") return make.template operator()<lt>();
-  if (name == "le" || name == "ls") return make.template operator()<le>();
-  if (name == "gt" || name == "hi") return make.template operator()<gt>();
-  if (name == "ge" || name == "hs") return make.template operator()<ge>();
-  if (name == "num") return make.template operator()<num>();
-  return make.template operator()<nan>();
+  if (name == "eq") return make(std::equal_to());
+  if (name == "ne") return make(std::not_equal_to());
+  if (name == "lt" || name == "lo") return make(std::less());
+  if (name == "le" || name == "ls") return make(std::less_equal());
+  if (name == "gt" || name == "hi") return make(std::greater());
+  return make(std::greater_equal());
 }
 
 /// Writes the result predicates of a setp. `result`: the lanes in which the comparison is true. Instruction::number: 0: the comparison alone; 1, 2, 3: the comparison
