@@ -29,12 +29,6 @@ enum Attribute {
   shared_bytes_optin = 97
 };
 
-std::int64_t attribute(const Driver& driver, int device, Attribute which) {
-  int value = 0;
-  driver.require(driver.device_attribute(&value, which, device), "ask for a device's attribute");
-  return value;
-}
-
 // Returns the version of the driver package, such as 580.65.06, which the API does not report. Returns "" if the kernel
 // module does not show it.
 std::string module_version() {
@@ -55,6 +49,12 @@ std::string nvrtc_version(const Driver& driver) {
   }
 }
 
+int device_count(const Driver& driver) {
+  int count = 0;
+  driver.require(driver.device_count(&count), "count the devices");
+  return count;
+}
+
 int device_of(const Driver& driver, int index) {
   int device = 0;
   driver.require(driver.device_get(&device, index), "open a device");
@@ -67,7 +67,11 @@ DeviceInfo describe(const Driver& driver, int index) {
   driver.require(driver.device_name(name, sizeof name, device), "ask for a device's name");
   std::size_t memory = 0;
   driver.require(driver.device_memory(&memory, device), "ask for a device's memory");
-  const auto get = [&](Attribute which) { return attribute(driver, device, which); };
+  const auto get = [&](Attribute which) -> std::int64_t {
+    int value = 0;
+    driver.require(driver.device_attribute(&value, which, device), "ask for a device's attribute");
+    return value;
+  };
   const std::string own = module_version(), cuda = print_version(driver.version());
   return {.backend = "cuda",
           .name = name,
@@ -78,7 +82,6 @@ DeviceInfo describe(const Driver& driver, int index) {
           .clock_mhz = get(clock_khz) / 1000,
           .shared_bytes = get(shared_bytes_optin),
           .max_threads = get(max_threads),
-          .cpu = false,
           .architecture = fmt::format("sm_{}{}", get(compute_major), get(compute_minor)),
           .l2_bytes = get(l2_bytes),
           .memory_bytes = static_cast<std::int64_t>(memory)};
@@ -205,8 +208,7 @@ CudaDevice& cuda_device(Device& device) {
 }  // namespace cuda
 
 std::vector<DeviceInfo> cuda_devices(const cuda::Driver& driver) {
-  int count = 0;
-  driver.require(driver.device_count(&count), "count the devices");
+  const int count = cuda::device_count(driver);
   std::vector<DeviceInfo> infos;
   for (int i = 0; i < count; ++i) infos.push_back(cuda::describe(driver, i));
   return infos;
@@ -223,8 +225,7 @@ std::vector<DeviceInfo> cuda_devices() {
 std::unique_ptr<Device> open_cuda(std::size_t index) { return open_cuda(index, cuda::Driver::get()); }
 
 std::unique_ptr<Device> open_cuda(std::size_t index, const cuda::Driver& driver) {
-  int count = 0;
-  driver.require(driver.device_count(&count), "count the devices");
+  const int count = cuda::device_count(driver);
   if (count <= 0) throw Error("no CUDA device: the NVIDIA driver sees none; see nvidia-smi", Exit::environment);
   if (index >= static_cast<std::size_t>(count))
     throw Error(

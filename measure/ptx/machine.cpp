@@ -13,7 +13,7 @@
 namespace deplo::measure::ptx {
 namespace {
 
-constexpr std::int64_t max_without_progress = 100'000'000;
+constexpr std::int64_t max_resident_blocks = 1024;  // further blocks begin when one has ended
 constexpr std::int64_t instructions_before_another_block = 300'000;
 constexpr int max_idle_rounds = 16;
 
@@ -56,8 +56,7 @@ void Machine::run_grid() {
     retire();
     if (active) {
       if (executed_ - last_admission_ > instructions_before_another_block && !run_deferred()) admit();
-      if (executed_ - last_progress_ >
-          (options_.max_instructions > 0 ? options_.max_instructions : max_without_progress))
+      if (executed_ - last_progress_ > options_.max_instructions)
         throw Finding(fmt::format("hang: no thread ended and no memory changed in {} instructions of warps; {}",
                                   executed_ - last_progress_, waiting_warps()));
     } else if (!resident_.empty()) {
@@ -82,7 +81,7 @@ void Machine::step_idle() {
 bool Machine::admit() {
   last_admission_ = executed_;
   const std::int64_t clusters = options_.blocks / program_.cluster;
-  const std::int64_t max_clusters = std::max<std::int64_t>(1, options_.max_resident_blocks / program_.cluster);
+  const std::int64_t max_clusters = std::max<std::int64_t>(1, max_resident_blocks / program_.cluster);
   if (begun_ == clusters || static_cast<std::int64_t>(resident_.size()) >= max_clusters) return false;
   resident_.push_back(std::make_unique<Cluster>(*this, begun_++));
   return true;

@@ -28,11 +28,10 @@ struct LaunchOptions {
   /// Dimensions of the grid and of a block, which number the blocks and threads. If the x extent is 0, all are along x.
   std::int64_t grid_x = 0, grid_y = 1, block_x = 0, block_y = 1;
   std::int64_t dynamic_shared_bytes = 0;
-  std::uint64_t seed = 0;                   // determines the interleaving and the Timing
-  std::int64_t max_resident_blocks = 1024;  // further blocks begin when one has ended
-  std::byte fill{0xcd};                     // initial bytes of shared memory
-  // Number of warp instructions without progress after which the launch counts as a hang; 0: 100 million.
-  std::int64_t max_instructions = 0;
+  std::uint64_t seed = 0;  // determines the interleaving and the Timing
+  std::byte fill{0xcd};    // initial bytes of shared memory
+  // Number of warp instructions without progress after which the launch counts as a hang.
+  std::int64_t max_instructions = 100'000'000;
   /// Matrix instructions add as tensor cores do (tensor_sum.h). Otherwise they add in double and round once.
   bool truncates = false;
   Floats* floats = nullptr;  // for a program decoded with Values::exact
