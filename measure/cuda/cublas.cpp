@@ -166,8 +166,6 @@ class GemmLaunches final : public Launches {
 }  // namespace
 }  // namespace cuda
 
-Cublas::Cublas(Device& device)
-    : handle_(std::make_unique<Handle>(cuda::cuda_device(device), cuda::Library(cuda::cublas_library))) {}
 Cublas::Cublas(Device& device, const std::filesystem::path& library)
     : handle_(std::make_unique<Handle>(cuda::cuda_device(device), cuda::Library(cuda::cublas_library, library))) {}
 Cublas::~Cublas() = default;

@@ -14,8 +14,8 @@ struct MatmulShape;
 class Cublas {
  public:
   /// `device`: a device of open_cuda(). Throws a one-line Error(environment) if there is no cuBLAS 12 or later.
-  explicit Cublas(Device& device);
-  Cublas(Device& device, const std::filesystem::path& library);
+  /// `library`: opens exactly this file; "": any.
+  explicit Cublas(Device& device, const std::filesystem::path& library = {});
   ~Cublas();
   /// The version of cuBLAS, such as "13.0.2".
   const std::string& version() const;

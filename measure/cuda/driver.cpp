@@ -55,8 +55,7 @@ const Driver& Driver::get() {
   return driver;
 }
 
-Driver::Driver() : library_(driver_library) {}
-Driver::Driver(const std::filesystem::path& file) : library_(driver_library, file) {}
+Driver::Driver(const std::filesystem::path& library) : library_(driver_library, library) {}
 
 int Driver::start() const {
   const int code = init(0);

@@ -34,7 +34,8 @@ class Driver {
   /// Returns the driver of this process, which the first call opens. Throws a one-line Error(environment) if there is
   /// no driver, if it is the toolkit's stub, or if it sees no device.
   static const Driver& get();
-  explicit Driver(const std::filesystem::path& file);
+  /// `library`: opens exactly this file; "": any. Throws the errors of get().
+  explicit Driver(const std::filesystem::path& library = {});
 
   /// The CUDA version that the driver supports, not the driver's own version: 13000 for CUDA 13.0.
   int version() const { return version_; }
@@ -100,9 +101,6 @@ class Driver {
   int (*graph_launch)(GraphExec, Stream) = library_.find("cuGraphLaunch");
   int (*graph_exec_destroy)(GraphExec) = library_.find("cuGraphExecDestroy");
   int (*graph_destroy)(Graph) = library_.find("cuGraphDestroy");
-
- private:
-  Driver();
 };
 
 /// Returns Driver::version() of this machine's driver, without starting the driver; nullopt if there is none.

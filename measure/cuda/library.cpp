@@ -97,23 +97,23 @@ std::optional<fs::path> find_program(const std::string& name) {
   return std::nullopt;
 }
 
-Library::Library(const LibraryName& name) : title_(name.title) {
+Library::Library(const LibraryName& name, const fs::path& only) : title_(name.title) {
+  const auto open = [&](const fs::path& file) {
+    file_ = file.string();
+    handle_ = dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL);
+    return handle_ != nullptr;
+  };
+  if (!only.empty()) {
+    if (open(only)) return;
+    throw Error(fmt::format("no {}: expected a library in {}; {}", title_, file_, name.advice), Exit::environment);
+  }
   for (const fs::path& folder : library_folders())
-    for (const std::string& file : name.files) {
-      file_ = (folder / file).string();
-      handle_ = dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL);
-      if (handle_ != nullptr) return;
-    }
+    for (const std::string& file : name.files)
+      if (open(folder / file)) return;
   throw Error(fmt::format("no {}: expected {} next to the program, on the loader's path, in /usr/local/cuda*/lib64 or "
                           "in Python's packages, found none; {}",
                           name.title, join(name.files, " or "), name.advice),
               Exit::environment);
-}
-
-Library::Library(const LibraryName& name, const fs::path& file) : title_(name.title), file_(file.string()) {
-  handle_ = dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle_ == nullptr)
-    throw Error(fmt::format("no {}: expected a library in {}; {}", title_, file_, name.advice), Exit::environment);
 }
 
 Library::Symbol Library::find(const char* name) const {

@@ -21,10 +21,8 @@ class Library {
  public:
   /// Opens the first file that it finds: next to the program, on the loader's path, in the toolkit's usual folders or
   /// in a Python wheel. Throws a one-line Error(environment) that says which names it looked for, and how to get the
-  /// library.
-  explicit Library(const LibraryName&);
-  /// Opens exactly this file. Throws Error(environment).
-  Library(const LibraryName&, const std::filesystem::path& file);
+  /// library. `only`: opens exactly this file; "": any.
+  explicit Library(const LibraryName&, const std::filesystem::path& only = {});
 
   /// The address of a function. It initializes a pointer to functions of any type.
   struct Symbol {
@@ -38,7 +36,6 @@ class Library {
   Symbol find(const char* name) const;
   /// The same, but returns null if the library does not have it.
   Symbol find_optional(const char* name) const;
-  const std::string& title() const { return title_; }
 
  private:
   void* handle_ = nullptr;

@@ -60,10 +60,6 @@ class Nvml final : public EnergyCounter {
 
 }  // namespace
 
-std::unique_ptr<EnergyCounter> open_nvml(const Driver& driver, int device) {
-  return std::make_unique<Nvml>(Library(nvml_library), driver, device);
-}
-
 std::unique_ptr<EnergyCounter> open_nvml(const Driver& driver, int device, const std::filesystem::path& library) {
   return std::make_unique<Nvml>(Library(nvml_library, library), driver, device);
 }

@@ -9,8 +9,7 @@
 namespace deplo::measure::cuda {
 
 /// Opens the energy counter of the whole GPU that contains this device of the driver. Throws a one-line
-/// Error(environment) if there is no NVML, or if the GPU has no counter.
-std::unique_ptr<EnergyCounter> open_nvml(const Driver&, int device);
-std::unique_ptr<EnergyCounter> open_nvml(const Driver&, int device, const std::filesystem::path& library);
+/// Error(environment) if there is no NVML, or if the GPU has no counter. `library`: opens exactly this file; "": any.
+std::unique_ptr<EnergyCounter> open_nvml(const Driver&, int device, const std::filesystem::path& library = {});
 
 }  // namespace deplo::measure::cuda
