@@ -49,11 +49,6 @@ void bind_same(Binder& b) {
   if constexpr (arity == 3) bind_each<F, T, T, T, T>(b);
 }
 
-template <class T>
-struct Typed {
-  using type = T;
-};
-
 /// Calls visit(Typed<T>()), in which T is the integer type of a word such as "s32".
 template <class Visit>
 void with_integer(std::string_view type, const Visit& visit) {
@@ -71,14 +66,6 @@ void with_wide_integer(std::string_view type, const Visit& visit) {
   with_integer(type, [&]<class T>(Typed<T> t) {
     if constexpr (sizeof(T) > 1) visit(t);
   });
-}
-
-/// Calls visit(Typed<T>()), in which T is the unsigned type of a register of 16, 32 or 64 bits.
-template <class Visit>
-void with_register(int bits, const Visit& visit) {
-  if (bits == 16) return visit(Typed<std::uint16_t>());
-  if (bits == 32) return visit(Typed<std::uint32_t>());
-  return visit(Typed<std::uint64_t>());
 }
 
 template <class Visit>

@@ -54,18 +54,21 @@ Flow run_matrix_copy(Warp& w, const Instruction& i, Lanes) {
   for (std::size_t m = 0; m < registers.size(); ++m) w.store(registers[m], r[m], all_lanes);
   return Flow::next;
 }
+/// Binds a list of `count` registers of 32 bits.
+std::vector<RegisterPlace> bind_list(Binder& b, std::size_t operand, std::size_t count, bool writes) {
+  const std::vector<Operand> list = b.elements(operand);
+  if (list.size() != count) b.fail(fmt::format("{} registers, found {}", count, list.size()));
+  std::vector<RegisterPlace> places;
+  for (const Operand& o : list) places.push_back(writes ? b.write(o, 32) : b.read(o, 32));
+  return places;
+}
 void matrix_copy(Binder& b) {
   b.expect_operands(2, 2);
   const bool stores = b.word(0) == "stmatrix";
   b.to().space = b.has("shared") || b.has("shared::cta") ? Space::shared : Space::generic;
   b.address(stores ? 0 : 1);
   const std::size_t count = b.has("x4") ? 4 : b.has("x2") ? 2 : 1;
-  const std::vector<Operand> list = b.elements(stores ? 1 : 0);
-  if (list.size() != count) b.fail(fmt::format("{} registers, found {}", count, list.size()));
-  for (const Operand& o : list) {
-    const RegisterPlace place = stores ? b.read(o, 32) : b.write(o, 32);
-    (stores ? b.detail().b : b.detail().d).push_back(place);
-  }
+  (stores ? b.detail().b : b.detail().d) = bind_list(b, stores ? 1 : 0, count, !stores);
   b.detail().a_transposed = b.has("trans");
   b.to().together = Together::warp;
   b.to().run = stores ? run_matrix_copy<true> : run_matrix_copy<false>;
@@ -203,18 +206,10 @@ void mma(Binder& b) {
   b.expect_operands(4, 4);
   if (b.word(7) != b.word(8)) b.fail("operands of one type");
   const bool deep = b.has("m16n8k16") || (b.has("tf32") && b.has("m16n8k8"));
-  const auto bind = [&](std::size_t operand, std::size_t count, std::vector<RegisterPlace> Detail::*to, bool writes) {
-    const std::vector<Operand> list = b.elements(operand);
-    if (list.size() != count) b.fail(fmt::format("{} registers, found {}", count, list.size()));
-    for (const Operand& o : list) {
-      const RegisterPlace place = writes ? b.write(o, 32) : b.read(o, 32);
-      (b.detail().*to).push_back(place);
-    }
-  };
-  bind(0, 4, &Detail::d, true);
-  bind(1, deep ? 4 : 2, &Detail::a, false);
-  bind(2, deep ? 2 : 1, &Detail::b, false);
-  bind(3, 4, &Detail::c, false);
+  b.detail().d = bind_list(b, 0, 4, true);
+  b.detail().a = bind_list(b, 1, deep ? 4 : 2, false);
+  b.detail().b = bind_list(b, 2, deep ? 2 : 1, false);
+  b.detail().c = bind_list(b, 3, 4, false);
   b.detail().format = static_cast<int>(element_of(b));
   b.to().together = Together::warp;
   b.detail().k = b.has("m16n8k16") ? 16 : b.has("m16n8k8") ? 8 : 4;

@@ -15,6 +15,18 @@ namespace deplo::measure::ptx {
 template <class T>
 using PerLane = std::array<T, warp_lanes>;
 
+/// A type as an argument of a function.
+template <class T>
+struct Typed {};
+
+/// Calls visit(Typed<T>()), in which T is the unsigned type of a register of 16, 32 or 64 bits.
+template <class Visit>
+void with_register(int bits, const Visit& visit) {
+  if (bits == 16) return visit(Typed<std::uint16_t>());
+  if (bits == 32) return visit(Typed<std::uint32_t>());
+  return visit(Typed<std::uint64_t>());
+}
+
 /// Calls visit(lane) for each of the lanes, in ascending order.
 template <class Visit>
 void for_each_lane(Lanes lanes, const Visit& visit) {
