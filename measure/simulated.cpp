@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numbers>
 #include <utility>
 
-#include "measure/check/elements.h"
+#include "measure/host_arrays.h"
 
 namespace deplo::measure {
 namespace {
@@ -21,43 +20,6 @@ double normal(Rng& rng) {  // Box-Muller transform
 }
 
 }  // namespace
-
-class SimulatedDevice::HostArrays final : public Arrays {
- public:
-  explicit HostArrays(const std::vector<ir::Buffer>& buffers) {
-    for (const ir::Buffer& buffer : buffers) {
-      dtypes_.push_back(buffer.dtype);
-      data_.emplace_back(buffer.dtype, static_cast<std::size_t>(ir::span(buffer)));
-    }
-  }
-  void write(std::size_t buffer, const ir::Numbers& values) override { data_.at(buffer) = values; }
-  ir::Numbers read(std::size_t buffer) override { return data_.at(buffer); }
-  void write_bytes(std::size_t buffer, std::span<const std::uint8_t> bytes) override {
-    data_.at(buffer) = decode(std::as_bytes(bytes), dtypes_.at(buffer));
-  }
-  std::vector<std::uint8_t> read_bytes(std::size_t buffer) override {
-    const ir::DType dtype = dtypes_.at(buffer);
-    std::vector<std::uint8_t> bytes(data_.at(buffer).size() * static_cast<std::size_t>(ir::bytes(dtype)));
-    encode(data_.at(buffer), dtype, std::as_writable_bytes(std::span(bytes)).data());
-    return bytes;
-  }
-  void poison(std::size_t buffer) override {
-    data_.at(buffer).visit([](auto& values) { std::memset(values.data(), 0xff, values.size() * sizeof values[0]); });
-  }
-  std::unique_ptr<Arrays> view(std::span<const Place>, const std::vector<ir::Buffer>&) override {
-    throw Error("the simulated device has no views");
-  }
-  std::optional<std::string> overrun() override { return std::nullopt; }
-
-  const ir::Numbers& values(std::size_t buffer) const { return data_.at(buffer); }
-  void fill(std::size_t buffer, const std::vector<double>& from, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) data_.at(buffer).set(i, from[i]);
-  }
-
- private:
-  std::vector<ir::DType> dtypes_;
-  std::vector<ir::Numbers> data_;
-};
 
 class SimulatedDevice::Kernel final : public Executable {
  public:
@@ -86,7 +48,11 @@ class SimulatedDevice::Kernel final : public Executable {
     for (std::size_t i = 0; i < device_.loop_.buffers.size(); ++i) {
       const ir::Buffer& buffer = device_.loop_.buffers[i];
       const auto count = static_cast<std::size_t>(part * static_cast<double>(ir::span(buffer)));
-      if (buffer.role == ir::Role::output) arrays.fill(i, device_.answers_.at(buffer.name), count);
+      if (buffer.role != ir::Role::output) continue;
+      const std::vector<double>& answers = device_.answers_.at(buffer.name);
+      ir::Numbers values = arrays.read(i);
+      for (std::size_t k = 0; k < count; ++k) values.set(k, answers[k]);
+      arrays.write(i, values);
     }
   }
 
@@ -151,9 +117,9 @@ void SimulatedDevice::pause(double milliseconds) {
   throttled_until_ = 0;
 }
 
-void SimulatedDevice::compute(const HostArrays& inputs) {
+void SimulatedDevice::compute(HostArrays& inputs) {
   for (std::size_t i = 0; i < loop_.buffers.size(); ++i) {
-    answers_[loop_.buffers[i].name] = inputs.values(i).doubles();
+    answers_[loop_.buffers[i].name] = inputs.read(i).doubles();
   }
   ir::interpret(loop_, answers_);
 }

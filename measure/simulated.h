@@ -12,6 +12,8 @@
 
 namespace deplo::measure {
 
+class HostArrays;
+
 /// The disturbances, relative to the time of a launch except for drift_s. 0: no such disturbance.
 struct Disturbances {
   double noise = 0;         // standard deviation of the log time
@@ -45,11 +47,10 @@ class SimulatedDevice final : public Device {
   double now() const { return now_; }
 
  private:
-  class HostArrays;
   class Kernel;
   class Counter;
   void run(double us, double watts);
-  void compute(const HostArrays& inputs);
+  void compute(HostArrays& inputs);
   double launch_us(double undisturbed, bool first);
   double clock();
 
