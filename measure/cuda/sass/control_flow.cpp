@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 
@@ -157,20 +158,13 @@ bool makes_uniform(const Function& function, const std::vector<Block>& blocks, c
 
 /// True if the loop only polls a barrier and does nothing else.
 bool waits(const Function& function, const Candidate& loop) {
+  using enum InstructionClass;
+  constexpr std::array of_wait{barrier, integer, move, constant, control};
   bool asks = false;
   for (const std::size_t i : loop.loop.instructions) {
-    switch (kind_of(function.instructions[i]).what) {
-      case InstructionClass::barrier:
-        asks = true;
-        break;
-      case InstructionClass::integer:
-      case InstructionClass::move:
-      case InstructionClass::constant:
-      case InstructionClass::control:
-        break;
-      default:
-        return false;
-    }
+    const InstructionClass what = kind_of(function.instructions[i]).what;
+    if (std::ranges::find(of_wait, what) == of_wait.end()) return false;
+    asks = asks || what == barrier;
   }
   return asks;
 }

@@ -80,19 +80,9 @@ const Opcode* find(std::string_view opcode) {
 }
 
 bool has_width(InstructionClass what) {
-  switch (what) {
-    case shared_load:
-    case shared_store:
-    case global_load:
-    case global_store:
-    case generic_load:
-    case generic_store:
-    case local:
-    case async_copy:
-      return true;
-    default:
-      return false;
-  }
+  constexpr std::array classes{shared_load,  shared_store,  global_load, global_store,
+                               generic_load, generic_store, local,       async_copy};
+  return std::ranges::find(classes, what) != classes.end();
 }
 
 // Returns the bytes that one thread moves, from a modifier in bits: "128", "U8", "S16".
