@@ -78,9 +78,7 @@ std::optional<Failure> CudaExecutable::execute(Arrays& arrays, std::int64_t bloc
   context_.enter();
   const auto& memory = static_cast<const CudaArrays&>(arrays);
   std::optional<Failure> failed = launches_->prepare(memory);
-  if (!failed) failed = enqueue_copies(memory);
-  if (!failed) failed = enqueue_fills(memory);
-  if (!failed) failed = launches_->enqueue(memory, blocks);
+  if (!failed) failed = enqueue(memory, blocks, Part::whole);
   const int finished = context_.wait();  // even if enqueueing failed, as in launch()
   if (!failed && finished != 0) failed = failure(finished);
   return failed;
@@ -90,7 +88,6 @@ Result<Sample> CudaExecutable::sample(std::span<Arrays* const> sets, std::int64_
   CHECK(blocks >= 1 && blocks <= blocks_ && batch >= 1 && !sets.empty());
   context_.enter();
   if (auto failed = launches_->prepare(static_cast<const CudaArrays&>(*sets[0]))) return *failed;
-  using Part = Plan::Part;
   const auto us = time_of({sets, blocks, batch, Part::whole});
   if (!us.ok()) return us.failure();
   Sample sample{us.value() / batch, clock_.mhz()};
@@ -131,7 +128,7 @@ std::optional<Failure> CudaExecutable::repeat(std::span<Arrays* const> sets, std
   CHECK(blocks >= 1 && blocks <= blocks_ && batch >= 1 && !sets.empty());
   context_.enter();
   if (auto failed = launches_->prepare(static_cast<const CudaArrays&>(*sets[0]))) return failed;
-  const Plan plan{sets, blocks, batch, Plan::Part::whole};
+  const Plan plan{sets, blocks, batch, Part::whole};
   // Short batches are enqueued without a graph. A short batch begins with a different set of arrays each time, so its
   // graph would have to be built again each time. A batch is short if its launches are long; long launches are enqueued
   // faster than they run, so they need no graph.
@@ -150,20 +147,16 @@ std::optional<Failure> CudaExecutable::repeat(std::span<Arrays* const> sets, std
   return failed;
 }
 
-std::optional<Failure> CudaExecutable::enqueue(const CudaArrays& arrays) const {
-  if (auto failed = enqueue_copies(arrays)) return failed;
-  if (auto failed = enqueue_fills(arrays)) return failed;
-  return launches_->enqueue(arrays, blocks_);
+std::optional<Failure> CudaExecutable::enqueue(const CudaArrays& arrays, std::int64_t blocks, Part part) const {
+  std::optional<Failure> failed = part == Part::fills ? std::nullopt : enqueue_copies(arrays);
+  if (!failed && part != Part::copies) failed = enqueue_fills(arrays);
+  if (!failed && part == Part::whole) failed = launches_->enqueue(arrays, blocks);
+  return failed;
 }
 
 std::optional<Failure> CudaExecutable::enqueue_all(const Plan& plan) const {
-  for (int i = 0; i < plan.batch; ++i) {
-    const CudaArrays& arrays = arrays_of(plan.sets, i);
-    std::optional<Failure> failed = plan.part == Plan::Part::fills ? std::nullopt : enqueue_copies(arrays);
-    if (!failed && plan.part != Plan::Part::copies) failed = enqueue_fills(arrays);
-    if (!failed && plan.part == Plan::Part::whole) failed = launches_->enqueue(arrays, plan.blocks);
-    if (failed) return failed;
-  }
+  for (int i = 0; i < plan.batch; ++i)
+    if (auto failed = enqueue(arrays_of(plan.sets, i), plan.blocks, plan.part)) return failed;
   return std::nullopt;
 }
 

@@ -46,15 +46,16 @@ class CudaExecutable final : public Executable {
   std::optional<Failure> repeat(std::span<Arrays* const> sets, std::int64_t blocks, int batch,
                                 const std::function<void()>& meanwhile) override;
   const Resources& resources() const override { return resources_; }
-  /// Enqueues one launch of the whole grid, with its fills.
-  std::optional<Failure> enqueue(const CudaArrays&) const;
+  /// Enqueues one launch of the whole grid, with its copies and fills.
+  std::optional<Failure> enqueue(const CudaArrays& arrays) const { return enqueue(arrays, blocks_, Part::whole); }
 
  private:
+  enum class Part : std::uint8_t { whole, fills, copies };
   struct Plan {
     std::span<Arrays* const> sets;
     std::int64_t blocks = 1;
     int batch = 1;
-    enum class Part : std::uint8_t { whole, fills, copies } part = Part::whole;
+    Part part = Part::whole;
   };
   struct KeptGraph {
     std::vector<std::uint64_t> key;
@@ -62,6 +63,7 @@ class CudaExecutable final : public Executable {
   };
   std::optional<Failure> enqueue_fills(const CudaArrays&) const;
   std::optional<Failure> enqueue_copies(const CudaArrays&) const;
+  std::optional<Failure> enqueue(const CudaArrays&, std::int64_t blocks, Part) const;
   std::optional<Failure> enqueue_all(const Plan&) const;
   Result<GraphExec> graph_of(const Plan&);
   Result<GraphExec> build_graph(const Plan&) const;
