@@ -7,11 +7,9 @@
 
 namespace deplo::measure {
 
-inline constexpr const char* powercap_folder = "/sys/class/powercap";
-
 /// Opens a counter of the sum over all processor packages: the zones `intel-rapl:N` of the folder, which AMD's
 /// processors have, too. A package counts its cores and caches, not the memory. Throws Error(environment) in one line
 /// if there is no package, or if this user may not read its counter.
-std::unique_ptr<EnergyCounter> open_powercap(const std::filesystem::path& folder = powercap_folder);
+std::unique_ptr<EnergyCounter> open_powercap(const std::filesystem::path& folder = "/sys/class/powercap");
 
 }  // namespace deplo::measure

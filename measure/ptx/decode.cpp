@@ -18,6 +18,16 @@
 #include "measure/ptx/warp/special_registers.h"
 
 namespace deplo::measure::ptx {
+namespace {
+
+/// Returns the value of a key; null if there is none.
+template <class T>
+const T* value_of(const std::map<std::string, T>& map, const std::string& key) {
+  const auto found = map.find(key);
+  return found == map.end() ? nullptr : &found->second;
+}
+
+}  // namespace
 
 class Names {
  public:
@@ -34,24 +44,15 @@ class Names {
         bits == 1 ? slot_bytes : slot_bytes * static_cast<std::uint32_t>(std::max(bits, 16)) / 16;
     return place;
   }
-  const Place* find_register(const std::string& name) const {
-    const auto found = registers_.find(name);
-    return found == registers_.end() ? nullptr : &found->second;
-  }
+  const Place* find_register(const std::string& name) const { return value_of(registers_, name); }
   const Place* find_special(const std::string& name);
-  const std::uint64_t* find_address(const std::string& name) const {
-    const auto found = addresses_.find(name);
-    return found == addresses_.end() ? nullptr : &found->second;
-  }
-  const std::size_t* find_label(const std::string& name) const {
-    const auto found = function_.labels.find(name);
-    return found == function_.labels.end() ? nullptr : &found->second;
-  }
+  const std::uint64_t* find_address(const std::string& name) const { return value_of(addresses_, name); }
+  const std::size_t* find_label(const std::string& name) const { return value_of(function_.labels, name); }
   RegisterPlace constant(std::uint64_t value, int bits);
   /// Number of operands and guards of the kernel that use the name.
   int occurrences(const std::string& name) const {
-    const auto found = occurrences_.find(name);
-    return found == occurrences_.end() ? 0 : found->second;
+    const int* const found = value_of(occurrences_, name);
+    return found == nullptr ? 0 : *found;
   }
   bool is_parameter(const std::string& name) const {
     return std::ranges::any_of(program_.parameters, [&](const Variable& v) { return v.name == name; });

@@ -156,17 +156,15 @@ void multiply_add_wide(Binder& b) {
 }
 
 // ---- predicates
-enum class Logic { both, either, different };
-template <Logic logic>
+template <class F>
 Flow run_predicates(Warp& w, const Instruction& i, Lanes active) {
-  const Lanes a = w.predicate(i.a), b = w.predicate(i.b);
-  w.store_predicate(i.d, logic == Logic::both ? a & b : logic == Logic::either ? a | b : a ^ b, active);
+  w.store_predicate(i.d, F{}(w.predicate(i.a), w.predicate(i.b)), active);
   return Flow::next;
 }
-template <Logic logic>
+template <class F>
 void predicates(Binder& b) {
   b.registers(1, {1, 1});
-  b.to().run = run_predicates<logic>;
+  b.to().run = run_predicates<F>;
 }
 Flow run_not(Warp& w, const Instruction& i, Lanes active) {
   w.store_predicate(i.d, ~w.predicate(i.a), active);
@@ -441,9 +439,9 @@ constexpr Row rows[] = {
     {"xor.b16|b32|b64", integer<Xor, 2>},
     {"not.b16|b32|b64", integer<Not, 1>},
     {"cnot.b16|b32|b64", integer<LogicalNot, 1>},
-    {"and.pred", predicates<Logic::both>},
-    {"or.pred", predicates<Logic::either>},
-    {"xor.pred", predicates<Logic::different>},
+    {"and.pred", predicates<And>},
+    {"or.pred", predicates<Or>},
+    {"xor.pred", predicates<Xor>},
     {"not.pred", not_predicate},
     {"shl.b16|b32|b64", shift<ShiftLeft>},
     {"shr.b16|b32|b64|u16|u32|u64|s16|s32|s64", shift<ShiftRight>},
