@@ -87,8 +87,8 @@ std::vector<double> read(HostArrays& arrays, std::size_t number, const ir::Buffe
   return elements;
 }
 
-}  // namespace
-
+/// Text that is put before the source of a candidate. It replaces functions for which NVRTC computes with the bits of
+/// floats, such as expf, by instructions of the machine (exact.cpp).
 std::string exact_prelude() {
   std::string text;
   for (const std::string_view name : {"exp", "log", "sqrt", "rsqrt", "tanh", "erf", "sin", "cos", "pow"}) {
@@ -101,6 +101,8 @@ std::string exact_prelude() {
   }
   return text + "#line 1\n";
 }
+
+}  // namespace
 
 EmittedProof::EmittedProof(const ir::Program& loop, std::uint64_t seed, const InputFiles& files) : loop_(loop) {
   if (const double flops = ir::work(loop).flops; flops > max_flops) {

@@ -13,10 +13,6 @@
 
 namespace deplo::measure::ptx {
 
-/// Text that is put before the source of a candidate. It replaces functions for which NVRTC computes with the bits of
-/// floats, such as expf, by instructions of the machine (exact.cpp).
-std::string exact_prelude();
-
 /// The inputs and outputs of a kernel in exact arithmetic. The outputs of candidates are compared with them.
 class EmittedProof {
  public:

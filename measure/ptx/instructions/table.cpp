@@ -21,6 +21,23 @@ bool is_one_of(std::span<const std::string_view> words, std::string_view alterna
   return std::ranges::any_of(words, [&](std::string_view word) { return is_alternative(alternatives, word); });
 }
 
+/// True if an opcode, split into words, matches the pattern.
+bool matches(std::string_view pattern, std::span<const std::string_view> words) {
+  std::size_t next = 0;
+  for (;;) {
+    const std::size_t dot = pattern.find('.');
+    std::string_view part = pattern.substr(0, dot);
+    const bool optional = part.starts_with('{');
+    if (optional) part = part.substr(1, part.size() - 2);
+    if (next < words.size() && is_alternative(part, words[next]))
+      ++next;
+    else if (!optional)
+      return false;
+    if (dot == std::string_view::npos) return next == words.size();
+    pattern.remove_prefix(dot + 1);
+  }
+}
+
 using Rows = std::map<std::string_view, std::vector<const Row*>>;
 
 Rows rows_by_base(std::initializer_list<std::span<const Row>> families) {
@@ -39,22 +56,6 @@ const Row* find(const Rows& rows, std::span<const std::string_view> words) {
 }
 
 }  // namespace
-
-bool matches(std::string_view pattern, std::span<const std::string_view> words) {
-  std::size_t next = 0;
-  for (;;) {
-    const std::size_t dot = pattern.find('.');
-    std::string_view part = pattern.substr(0, dot);
-    const bool optional = part.starts_with('{');
-    if (optional) part = part.substr(1, part.size() - 2);
-    if (next < words.size() && is_alternative(part, words[next]))
-      ++next;
-    else if (!optional)
-      return false;
-    if (dot == std::string_view::npos) return next == words.size();
-    pattern.remove_prefix(dot + 1);
-  }
-}
 
 const Row* find_row(std::span<const std::string_view> words) {
   static const Rows rows = rows_by_base({arithmetic_rows(), half_rows(), conversion_rows(), control_rows(),

@@ -27,9 +27,6 @@ std::span<const Row> matrix_rows();
 /// The instructions on floats that are elements of an arithmetic (floats.h), and the instructions of exact_prelude().
 std::span<const Row> exact_rows();
 
-/// True if an opcode, split into words, matches the pattern.
-bool matches(std::string_view pattern, std::span<const std::string_view> words);
-
 /// Returns the row of an opcode, or null if the machine does not execute it.
 const Row* find_row(std::span<const std::string_view> words);
 /// Returns the row of an opcode among exact_rows(), or null.
