@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <utility>
 
@@ -85,13 +84,6 @@ DeviceInfo describe(const Driver& driver, int index) {
           .architecture = fmt::format("sm_{}{}", get(compute_major), get(compute_minor)),
           .l2_bytes = get(l2_bytes),
           .memory_bytes = static_cast<std::int64_t>(memory)};
-}
-
-int number_of(std::string_view architecture) {
-  int number = 0;
-  if (architecture.starts_with("sm_"))
-    std::from_chars(architecture.data() + 3, architecture.data() + architecture.size(), number);
-  return number;
 }
 
 // Returns the percentage of a unit's shared memory that its resident blocks need, including the part that the system
@@ -237,7 +229,7 @@ std::unique_ptr<Device> open_cuda(std::size_t index, const cuda::Driver& driver)
 Target architecture_target(std::string_view architecture) {
   int best = 0;
   for (const std::string& name : list_data("configs/targets", ".yaml"))
-    if (const int number = cuda::number_of(name); number <= cuda::number_of(architecture))
+    if (const int number = compute_capability(name); number <= compute_capability(architecture))
       best = std::max(best, number);
   if (best == 0)
     throw Error(fmt::format("expected an architecture from sm_80 on, found {}", architecture), Exit::environment);
@@ -245,7 +237,7 @@ Target architecture_target(std::string_view architecture) {
 }
 
 Target cuda_target(const DeviceInfo& info) {
-  if (cuda::number_of(info.architecture) < 80)
+  if (compute_capability(info.architecture) < 80)
     throw Error(fmt::format("expected a GPU of sm_80 or later, found {} ({})", info.architecture, info.name),
                 Exit::environment);
   Target target = architecture_target(info.architecture);
@@ -254,7 +246,7 @@ Target cuda_target(const DeviceInfo& info) {
   target.unit_shared_bytes += info.shared_bytes - target.shared_bytes;
   target.shared_bytes = info.shared_bytes;
   target.units = info.units;
-  if (cuda::number_of(info.architecture) == 110) target.unit_threads = 1536, target.unit_blocks = 24;  // Jetson Thor
+  if (compute_capability(info.architecture) == 110) target.unit_threads = 1536, target.unit_blocks = 24;  // Jetson Thor
   return target;
 }
 

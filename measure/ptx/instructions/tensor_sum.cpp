@@ -1,9 +1,10 @@
 #include "measure/ptx/instructions/tensor_sum.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
+
+#include "core/target.h"
 
 namespace deplo::measure::ptx {
 namespace {
@@ -45,11 +46,8 @@ float TensorSum::operator()(std::span<const Aligned> a, std::span<const Aligned>
 // MMA-Sim, the table of NVIDIA's architectures: Ampere and Ada have the first values, Hopper and both Blackwells the
 // second.
 TensorSum tensor_sum_of(std::string_view architecture) {
-  int number = 0;
-  const std::string_view digits = architecture.substr(architecture.find('_') + 1);
-  std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return number < 90 ? TensorSum{.fraction_bits = 24, .operand_bytes = 16}
-                     : TensorSum{.fraction_bits = 25, .operand_bytes = 32};
+  return compute_capability(architecture) < 90 ? TensorSum{.fraction_bits = 24, .operand_bytes = 16}
+                                               : TensorSum{.fraction_bits = 25, .operand_bytes = 32};
 }
 
 }  // namespace deplo::measure::ptx
