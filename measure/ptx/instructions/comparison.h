@@ -54,9 +54,9 @@ Meaning with_relation(std::string_view word, const Use& use) {
   return make(std::greater_equal());
 }
 
-/// Writes the result predicates of a setp. `result`: the lanes in which the comparison is true. Instruction::number: 0: the comparison alone; 1, 2, 3: the comparison
-/// combined with predicate c by and, or, xor. If `size` is not 0, Instruction::e gets the result for the negated
-/// comparison.
+/// Writes the result predicates of a setp. `result`: the lanes in which the comparison is true. Instruction::number: 0:
+/// the comparison alone; 1, 2, 3: the comparison combined with predicate c by and, or, xor. If `size` is not 0,
+/// Instruction::e gets the result for the negated comparison.
 inline Flow set_predicates(Warp& w, const Instruction& i, Lanes result, Lanes active) {
   const Lanes c = i.number == 0 ? 0 : w.predicate(i.c);
   const auto combine = [&](Lanes x) {

@@ -103,8 +103,8 @@ using Elements = std::array<double, 16>;  // up to 16 elements along k
 
 /// Reads an operand from a warp's registers: the rows of a (`lines`: 16), or the columns of b (8) (PTX ISA, "Matrix
 /// Fragments for mma.m16n8k16"). If elements have 16 bits, register 0 of lane 4 g + t holds elements 2 t and 2 t + 1 of
-/// line g; if they are tf32, it holds element t. For a, register 1 holds line g + 8, and registers 2 and 3 hold the same
-/// lines at k + 8 (tf32: k + 4). For b, register 1 holds line g at k + 8 (tf32: k + 4).
+/// line g; if they are tf32, it holds element t. For a, register 1 holds line g + 8, and registers 2 and 3 hold the
+/// same lines at k + 8 (tf32: k + 4). For b, register 1 holds line g at k + 8 (tf32: k + 4).
 template <class Values, std::size_t lines>
 std::array<Elements, lines> fragment_of(Warp& w, const std::vector<RegisterPlace>& registers, Element type) {
   constexpr std::size_t lines_of_register = 8, parts = lines / lines_of_register;
