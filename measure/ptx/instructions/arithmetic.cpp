@@ -1,6 +1,5 @@
 // Arithmetic, logic and comparisons, lane by lane.
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "measure/ptx/instructions/comparison.h"

@@ -1,9 +1,7 @@
 // Instructions on floats that are elements of an arithmetic instead of numbers (measure/ptx/floats.h).
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
 #include "measure/ptx/floats.h"
