@@ -181,8 +181,9 @@ engine::Experiment experiment_of(const TuneFlags& flags, const engine::Place& pl
     // a file may have such a line
     if (name.ends_with(".loop") || !message.starts_with(line)) throw;
     message.remove_prefix(line.size());
-    if (!message.starts_with("expression:")) throw Error(std::string(message), error.exit());
-    throw Error(fmt::format("{}:{}", name, message.substr(message.find(':') + 1)), error.exit());
+    if (message.starts_with("expression:"))
+      throw Error(fmt::format("{}:{}", name, message.substr(message.find(':') + 1)), error.exit());
+    throw Error(fmt::format("{}: {}", engine::name(source.kind()), message), error.exit());
   }
 }
 

@@ -113,19 +113,22 @@ void Names::place_parameters(const Function& function) {
   }
 }
 
-// Places the static arrays that the kernel uses in the order of their declarations, and then the dynamic shared memory
-// of the launch (".extern .shared"). Like ptxas, throws Error if the static arrays are too large.
+// Places static arrays in the order of their declarations, and then the dynamic shared memory of the launch (".extern
+// .shared"). Like ptxas, throws Error if the static arrays that the kernel uses are too large.
 void Names::place_shared(const Module& module, const Function& function) {
   constexpr std::uint64_t max_static = 48 << 10;  // on every architecture
-  std::uint64_t end = 0;
+  std::uint64_t end = 0, used = 0;
   for (const auto* variables : {&module.variables, &function.variables})
-    for (const Variable& v : *variables)
-      if (v.space == Space::shared && v.size > 0 && occurrences(v.name) > 0) place(v, end);
-  if (end > max_static)
+    for (const Variable& v : *variables) {
+      if (v.space != Space::shared || v.size == 0) continue;
+      place(v, end);
+      if (occurrences(v.name) > 0) used += v.size;
+    }
+  if (used > max_static)
     throw Error(
         fmt::format("expected at most {} bytes of static shared memory in '{}', found {}; larger arrays must "
                     "be dynamic (extern __shared__)",
-                    max_static, function.name, end));
+                    max_static, function.name, used));
   program_.shared_bytes = end;
   for (const Variable& v : module.variables) {
     if (v.space != Space::shared || v.size > 0) continue;

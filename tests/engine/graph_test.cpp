@@ -74,7 +74,7 @@ TEST(Graph, Errors) {
   using ::testing::HasSubstr;
   EXPECT_THAT(message("torch.randn(4) + torch.randn(5)"), ::testing::StartsWith("-c:1:"));
   EXPECT_THAT(message("torch.randn(1000000, 1000000) + 1"), HasSubstr("at most 64 GB"));
-  EXPECT_THAT(message("torch.randn(4).double()"), HasSubstr("double"));
+  EXPECT_THAT(message("torch.randn(4).cdouble()"), HasSubstr("cdouble"));
   EXPECT_THAT(message("torch.randn(4).to(torch.complex64)"), HasSubstr("found `complex64`"));
 }
 

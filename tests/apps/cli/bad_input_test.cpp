@@ -94,7 +94,7 @@ TEST_F(BadInput, OneSource) {
     expect(words, 1, "deplo: " + text);
   };
   tune({"-c", ""}, "-c: expected an expression such as torch.exp(torch.randn(8)), found none");
-  tune({"-c", "x +"}, "-c: expression:1:4: expected an expression");
+  tune({"-c", "x +"}, "-c:1:4: expected an expression");
   tune({"-k", "nosuch"}, "--kernel: expected a kernel (");
   tune({"-k", "gelu"}, "--kernel: expected the symbols ");
   tune({"-k", "nosuch.loop"}, "nosuch.loop: expected a readable file");

@@ -134,7 +134,7 @@ TEST_F(Queries, SayWhatTheirTitlesSay) {
   EXPECT_EQ(first("How far the samp", "spread_percent"), 93.3) << "29 over 15";
   EXPECT_EQ(first("The 95 % interval", "low"), 18);
   EXPECT_EQ(first("The 95 % interval", "high"), 26);
-  EXPECT_EQ(first("Ours beside", "ratio"), 2) << "44 over 22";
+  EXPECT_EQ(first("deplo's times next to", "ratio"), 2) << "44 over 22";
   EXPECT_EQ(first("What is never", "trail"), "bm=8");
   EXPECT_EQ(first("Kernels that sha", "names"), "plus, minus") << "a sum and a difference share one";
   EXPECT_EQ(first("Where the rows", "trials"), 10);

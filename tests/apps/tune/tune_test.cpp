@@ -88,9 +88,9 @@ TEST_F(Tune, TakesEverySourceAsAFlag) {
   const Ran replay = run_program({"deplo", "run", "--file", problem, "--device", "interpreter", "--tuned", store(),
                                   "--require-tuned", "--no-measure"});
   EXPECT_EQ(replay.code, 0) << replay.err;
-  EXPECT_THAT(run({"--pt2", "none.pt2"}).err, ::testing::StartsWith("deplo-tune: none.pt2: expected a readable file"));
+  EXPECT_THAT(run({"--pt2", "none.pt2"}).err, ::testing::StartsWith("deplo: --pt2: none.pt2: expected a readable file"));
   EXPECT_EQ(run({"-c", "torch.exp(3"}).err,
-            "deplo-tune: -c:1:12: expected an operator, `,` or `)`, found the end of the line\n");
+            "deplo: -c:1:12: expected an operator, `,` or `)`, found the end of the line\n");
   EXPECT_THAT(run({"--pt2", exported, "--dtype", "f16"}).err, HasSubstr("--pt2 cannot be combined with --dtype"));
   EXPECT_THAT(run({"--config", tiny_, "--file", problem}).err, HasSubstr("--config excludes --file"));
   EXPECT_THAT(run({"--model", model}).err, HasSubstr("--seq"));
