@@ -28,22 +28,6 @@ void settle(std::vector<Block>& blocks) {
 
 }  // namespace
 
-std::vector<double> isotonic(std::span<const double> values, std::span<const double> weights) {
-  CHECK(values.size() == weights.size());
-  std::vector<Block> blocks;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (weights[i] == 0 && !blocks.empty()) {
-      ++blocks.back().end;
-      continue;
-    }
-    blocks.push_back({values[i] * weights[i], weights[i], i + 1});
-    settle(blocks);
-  }
-  std::vector<double> fitted;
-  for (const Block& block : blocks) fitted.resize(block.end, block.value());
-  return fitted;
-}
-
 // A run that has ended would no longer count in the mean. A hundred repeated points per run keep its place.
 PooledRuns::PooledRuns(std::span<const Steps> runs, double limit) : runs_(runs.size()) {
   constexpr int held = 100;

@@ -19,10 +19,8 @@ struct Step {
 };
 using Steps = std::vector<Step>;
 
-/// The least-squares fit of non-decreasing values (pool adjacent violators). Weights must be at least 0, and not all 0.
-std::vector<double> isotonic(std::span<const double> values, std::span<const double> weights);
-
-/// The steps of all repeats in order of time. If a run ended before `limit`, its last rank is repeated until `limit`.
+/// The steps of all repeats in order of time, which are fitted by pooling adjacent violators. If a run ended before
+/// `limit`, its last rank is repeated until `limit`.
 class PooledRuns {
  public:
   PooledRuns(std::span<const Steps> runs, double limit);

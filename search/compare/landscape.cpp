@@ -40,8 +40,8 @@ Landscape::Landscape(const TableSpace& space) {
   std::ranges::sort(values_, std::greater());
   median_ = quantile(values_, 0.5);
   median_cost_ = median_cost_of(std::move(costs));
-  invalid_share_ = invalid / static_cast<double>(space.size());
-  tau_ = valid_cost / valid + (invalid > 0 ? invalid_share_ * invalid_cost / invalid : 0);
+  const double invalid_share = invalid / static_cast<double>(space.size());
+  tau_ = valid_cost / valid + (invalid > 0 ? invalid_share * invalid_cost / invalid : 0);
   if (!(tau_ > 0))
     throw Error(fmt::format("{}: expected costs of evaluations above 0, found {} s", records.name, tau_));
   ranks_.assign(records.records.size(), -1);

@@ -25,7 +25,6 @@ class Landscape {
   /// share of the distance from the worst value to the optimum. In [0, 1].
   double quality(double value) const;
   double median() const { return median_; }
-  double invalid_share() const { return invalid_share_; }
   /// The rank of a record (by its index) among the values, from 0 for the worst. Records with equal values share their
   /// mean rank. Below 0: the record is not valid.
   double rank(std::uint32_t record) const { return ranks_[record]; }
@@ -35,10 +34,9 @@ class Landscape {
   /// The number of evaluations that random search is expected to need for the target of p:
   /// M*(p) = max(1, ceil(i / (N + 1 - i))), i = min{i : d_i <= f_opt + (f_med - f_opt)(1 - p)}.
   std::int64_t evaluations(double p) const;
-  /// T(p) = M*(p) x median cost.
+  /// T(p) = M*(p) x median cost: over all configurations, including invalid ones; over those with a recorded cost if it
+  /// would be 0.
   double seconds(double p) const { return static_cast<double>(evaluations(p)) * median_cost_; }
-  /// The median over all configurations, including invalid ones; over those with a recorded cost if it would be 0.
-  double median_cost() const { return median_cost_; }
 
   /// The expected best value of random search after M evaluations:
   /// F_rand(M) = d at min(N - 1, round(M (N + 1) / (M + 1))).
@@ -50,7 +48,7 @@ class Landscape {
  private:
   std::vector<double> values_;
   std::vector<float> ranks_;  // by record index
-  double median_ = 0, invalid_share_ = 0, median_cost_ = 0, tau_ = 0;
+  double median_ = 0, median_cost_ = 0, tau_ = 0;
 };
 
 /// P = (f - f_rand) / (f_opt - f_rand): 0 is random search, 1 the optimum. NaN if random search is at the optimum.

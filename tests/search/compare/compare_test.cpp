@@ -69,12 +69,6 @@ TEST(Statistics, BootstrapOfGroups) {
   EXPECT_LE(interval.median.low, interval.mean.low);
 }
 
-TEST(Isotonic, PoolsAdjacentViolators) {
-  const std::vector<double> values = {3, 1, 2, 5, 4, 4, 9, 0, 10}, weights = {1, 2, 1, 1, 3, 1, 1, 2, 1};
-  const std::vector<double> expected = {5. / 3, 5. / 3, 2, 3.75, 3.75, 3.75, 3.75, 3.75, 10};
-  EXPECT_THAT(isotonic(values, weights), Pointwise(DoubleNear(1e-12), expected));
-}
-
 TEST(Curve, IsTheIsotonicFitOfPooledRuns) {
   const std::vector<Steps> runs = {{{1, 2}, {3, 2}, {5, 8}}, {{2, 6}, {4, 6}, {6, 6}}};
   const PooledRuns pool(runs, 0);
@@ -95,10 +89,9 @@ TEST(Landscape, FollowsTheFormulas) {
   EXPECT_EQ(landscape.evaluations(0.95), 4);
   EXPECT_EQ(landscape.evaluations(0.5), 2);
   EXPECT_EQ(landscape.evaluations(0), 1);
-  EXPECT_DOUBLE_EQ(landscape.median_cost(), 46);  // the costs are 1 11 21 31 41 51 …
-  EXPECT_DOUBLE_EQ(landscape.seconds(0.95), 4 * 46);
-  EXPECT_EQ(landscape.random_value(1), 40);  // d_5; d_0 is the slowest
-  EXPECT_EQ(landscape.random_value(2), 20);  // 6.67 is rounded: d_7
+  EXPECT_DOUBLE_EQ(landscape.seconds(0.95), 4 * 46);  // the costs are 1 11 21 31 41 51 …
+  EXPECT_EQ(landscape.random_value(1), 40);           // d_5; d_0 is the slowest
+  EXPECT_EQ(landscape.random_value(2), 20);           // 6.67 is rounded: d_7
   EXPECT_EQ(landscape.random_value(1000), 10);
   EXPECT_EQ(landscape.random_at(0), 40);
   EXPECT_EQ(landscape.random_at(2 * (51 + 0.1)), 20);
@@ -139,8 +132,7 @@ TEST(Landscape, MostConfigurationsFailedWithoutACost) {
   }
   const auto records = std::make_shared<const Records>(builder.finish());
   const Landscape landscape{TableSpace(records)};
-  EXPECT_DOUBLE_EQ(landscape.median_cost(), 2.5);
-  EXPECT_DOUBLE_EQ(landscape.invalid_share(), 0.6);
+  EXPECT_DOUBLE_EQ(landscape.seconds(0), 2.5);
   EXPECT_EQ(landscape.random_at(2 * 2.5), landscape.random_value(2));  // a failure costs no time
 }
 
