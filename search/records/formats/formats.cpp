@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/text/text.h"
 #include "search/records/formats/parts/csv.h"
@@ -92,14 +93,19 @@ std::string first_element(std::string_view text) {
   return "";
 }
 
+/// The wanted names that are not among the names.
+std::vector<std::string> missing(const std::vector<std::string>& names, const std::vector<std::string_view>& wanted) {
+  std::vector<std::string> result(wanted.begin(), wanted.end());
+  std::erase_if(result, [&](const std::string& name) { return std::ranges::find(names, name) != names.end(); });
+  return result;
+}
+
 bool has_all(const std::vector<std::string>& names, const std::vector<std::string_view>& wanted) {
-  return std::ranges::all_of(wanted,
-                             [&](std::string_view name) { return std::ranges::find(names, name) != names.end(); });
+  return missing(names, wanted).empty();
 }
 
 std::size_t count_found(const std::vector<std::string>& names, const std::vector<std::string_view>& wanted) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      wanted, [&](std::string_view name) { return std::ranges::find(names, name) != names.end(); }));
+  return wanted.size() - missing(names, wanted).size();
 }
 
 std::string quoted(const std::vector<std::string>& names) {
@@ -131,12 +137,9 @@ std::string resemblance(const Outline& outline) {
   const std::size_t required = nearest->members.size() + nearest->inner.size();
   // One of several required names is not enough, because many files have names such as "input".
   if (max_count * 2 < required && count_found(outline.members, nearest->usual) == 0) return "";
-  std::vector<std::string> missing;
-  for (const std::string_view name : nearest->members)
-    if (std::ranges::find(outline.members, name) == outline.members.end()) missing.emplace_back(name);
-  for (const std::string_view name : nearest->inner)
-    if (std::ranges::find(outline.inner, name) == outline.inner.end()) missing.emplace_back(name);
-  return fmt::format(", which resembles {} ({}) but has no {}", nearest->name, nearest->about, quoted(missing));
+  std::vector<std::string> lacks = missing(outline.members, nearest->members);
+  std::ranges::move(missing(outline.inner, nearest->inner), std::back_inserter(lacks));
+  return fmt::format(", which resembles {} ({}) but has no {}", nearest->name, nearest->about, quoted(lacks));
 }
 
 }  // namespace
@@ -146,127 +149,99 @@ std::span<const RecordFormat> all_formats() {
       {"Kernel Tuner",
        "caches of versions 1.0 to 1.5 (JSON)",
        Form::object,
+       parse_json_source,
        {"cache"},
-       {},
-       {"tune_params_keys", "tune_params", "device_name", "kernel_name"},
-       parse_json_source},
+       {"tune_params_keys", "tune_params", "device_name", "kernel_name"}},
       {"Kernel Launcher",
        "wisdom files, *.wisdom (JSON lines)",
        Form::object,
-       {"tunable_parameters", "objective"},
-       {},
-       {},
-       parse_wisdom},
-      {"KTT JSON", "results", Form::object, {"Results"}, {}, {"Metadata", "UserData"}, parse_ktt_json},
-      {"KTT XML", "results", Form::xml, {"TuningData"}, {}, {}, parse_ktt_xml},
+       parse_wisdom,
+       {"tunable_parameters", "objective"}},
+      {"KTT JSON", "results", Form::object, parse_ktt_json, {"Results"}, {"Metadata", "UserData"}},
+      {"KTT XML", "results", Form::xml, parse_ktt_xml, {"TuningData"}},
       {"CLBlast results",
        "results of its tuners, clblast_*.json",
        Form::object,
+       parse_clblast_results,
        {"kernel_family", "results"},
-       {},
-       {"best_kernel", "best_time", "precision", "device_core_clock"},
-       parse_clblast_results},
+       {"best_kernel", "best_time", "precision", "device_core_clock"}},
       {"CLBlast database",
        "results of all kernels and devices (JSON)",
        Form::object,
-       {"sections"},
-       {},
-       {},
-       parse_clblast_database},
-      {"CLTune", "results as JSON", Form::object, {"results"}, {"time", "parameters"}, {}, parse_clblast_results},
+       parse_clblast_database,
+       {"sections"}},
+      {"CLTune", "results as JSON", Form::object, parse_clblast_results, {"results"}, {}, {"time", "parameters"}},
       {"T4",
        "results in the community's schema (JSON)",
        Form::object,
+       parse_json_source,
        {"results"},
-       {},
-       {"schema_version", "metadata"},
-       parse_json_source},
+       {"schema_version", "metadata"}},
       {"AutoTVM",
        "TVM's tuning logs of versions 0.1 and 0.2 (JSON lines)",
        Form::object,
+       parse_autotvm,
        {"input", "config", "result"},
-       {},
-       {"tvm_version"},
-       parse_autotvm},
+       {"tvm_version"}},
       {"Ansor",
        "TVM's auto_scheduler logs, also TenSet's measure records (JSON lines)",
        Form::object,
-       {"i", "r"},
-       {},
-       {},
-       parse_ansor},
-      {"MetaSchedule",
-       "TVM's database_tuning_record.json (JSON lines)",
-       Form::numbered,
-       {},
-       {},
-       {},
-       parse_meta_schedule},
-      {"Triton", "disk cache of timings, *.autotune.json", Form::object, {"configs_timings"}, {}, {}, parse_triton},
+       parse_ansor,
+       {"i", "r"}},
+      {"MetaSchedule", "TVM's database_tuning_record.json (JSON lines)", Form::numbered, parse_meta_schedule},
+      {"Triton", "disk cache of timings, *.autotune.json", Form::object, parse_triton, {"configs_timings"}},
       {"CUTLASS",
        "tables of cutlass_profiler (CSV)",
        Form::table,
+       parse_cutlass,
        {"OperationKind", "Operation", "Disposition", "Status", "Bytes", "Runtime"},
-       {},
-       {"Provider", "Flops", "cta_m"},
-       parse_cutlass},
+       {"Provider", "Flops", "cta_m"}},
       {"Helion log",
        "autotune logs (CSV; NAME.meta.jsonl next to NAME.csv names the kernels)",
        Form::table,
+       parse_helion_log,
        {"status", "perf_ms", "config"},
-       {},
-       {"config_index", "generation", "compile_time_s"},
-       parse_helion_log},
+       {"config_index", "generation", "compile_time_s"}},
       {"Helion metadata",
        "autotune logs with configurations, *.meta.jsonl",
        Form::object,
+       parse_helion_metadata,
        {"run_id", "configs"},
-       {},
-       {"kernel_id", "kernel_source", "input_shapes", "hardware_info"},
-       parse_helion_metadata},
+       {"kernel_id", "kernel_source", "input_shapes", "hardware_info"}},
       {"Helion measurements",
        "ahead-of-time measurements_*.csv",
        Form::table,
+       parse_helion_measurements,
        {"kernel_name", "config", "timing_ms"},
-       {},
-       {"shape_hash", "config_hash", "shape_features"},
-       parse_helion_measurements},
+       {"shape_hash", "config_hash", "shape_features"}},
       {"Helion configs",
        "ahead-of-time tuned_configs_*.json",
        Form::object,
+       parse_helion_configs,
        {},
-       {"config", "shape_key", "timing_ms"},
        {},
-       parse_helion_configs},
+       {"config", "shape_key", "timing_ms"}},
       {"Helion winners",
        "benchmarks' *_tuned_configs.json: the best of each shape with its times",
        Form::object,
+       parse_helion_winners,
        {"gpu", "configs"},
-       {},
-       {"power_limit_w"},
-       parse_helion_winners},
-      {"cutile-rs",
-       "trial logs of its autotuner (JSON lines)",
-       Form::object,
-       {"config_id", "outcome"},
-       {},
-       {},
-       parse_cutile},
+       {"power_limit_w"}},
+      {"cutile-rs", "trial logs of its autotuner (JSON lines)", Form::object, parse_cutile, {"config_id", "outcome"}},
       {"LOOPerSet",
        "programs of Tiramisu with schedules (JSON lines)",
        Form::object,
+       parse_looperset,
        {"schedules_list"},
-       {},
-       {"program_name", "program_annotation", "initial_execution_time"},
-       parse_looperset},
+       {"program_name", "program_annotation", "initial_execution_time"}},
       {"LOOPerSet object",
        "the same programs in one object, keyed by program name",
        Form::object,
+       parse_looperset,
        {},
-       {"schedules_list"},
        {},
-       parse_looperset},
-      {"table", "CSV or TSV with a header: parameters, times, results", Form::table, {}, {}, {}, parse_table_source},
+       {"schedules_list"}},
+      {"table", "CSV or TSV with a header: parameters, times, results", Form::table, parse_table_source},
   };
   return formats;
 }

@@ -32,10 +32,10 @@ Outline outline_of(std::string_view text);
 struct RecordFormat {
   std::string_view name, about;  // shown to users
   Outline::Form form = Outline::Form::object;
-  std::vector<std::string_view> members;     // every file of this format has all of them
-  std::vector<std::string_view> inner = {};  // every file has these one level deeper
-  std::vector<std::string_view> usual = {};  // frequent names: a file with these resembles the format
   std::vector<Records> (*parse)(const Source&) = nullptr;
+  std::vector<std::string_view> members = {};  // every file of this format has all of them
+  std::vector<std::string_view> usual = {};    // frequent names: a file with these resembles the format
+  std::vector<std::string_view> inner = {};    // every file has these one level deeper
 };
 
 /// The first matching format is used, so the most specific ones come first.
