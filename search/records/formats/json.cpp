@@ -21,6 +21,7 @@ namespace {
 
 using records::excerpt;
 using records::Json;
+using records::member_of;
 using records::text_of;
 using records::value_json;
 
@@ -73,10 +74,9 @@ class JsonReader {
     if (missing_ > 0 && measured_ == 0) throw no_objective();
     builder_.kernel() = text_of(header_, "kernel_name");
     builder_.device() = text_of(header_, "device_name");
-    if (const auto metadata = header_.find("metadata"); metadata != header_.end() && metadata->is_object())
-      if (builder_.device().empty()) builder_.device() = text_of(*metadata, "device");  // KTT's T4
-    if (const auto size = header_.find("problem_size"); size != header_.end() && is_problem_size(*size))
-      builder_.problem_size() = size->dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (builder_.device().empty()) builder_.device() = text_of(member_of(header_, "metadata"), "device");  // KTT's T4
+    if (const Json& size = member_of(header_, "problem_size"); is_problem_size(size))
+      builder_.problem_size() = records::compact(size);
     return finish();
   }
 
@@ -88,12 +88,12 @@ class JsonReader {
     });
     try {
       Json::sax_parse(source, &document);
-      is_cache_ = records::member_of(header_, "cache").is_object();
+      is_cache_ = member_of(header_, "cache").is_object();
     } catch (const Json::parse_error& e) {
       // The file belongs to a search that still runs or was killed: each complete entry was read. Its last word may be
       // the start of a NaN or an Infinity, where the parser reports an error at the first letter.
       constexpr std::size_t longest_word = 9;
-      is_cache_ = records::member_of(header_, "cache").is_object();
+      is_cache_ = member_of(header_, "cache").is_object();
       if (e.byte + longest_word >= source.size() && is_cache_) return;
       throw not_json(e);
     } catch (const Json::exception& e) {  // a number that a double cannot hold
@@ -101,12 +101,8 @@ class JsonReader {
     }
   }
 
-  // Keeps what follows the bracket in nlohmann's "[json.exception.parse_error.101] parse error at line 1, column 1: …".
   Error not_json(const Json::exception& e) const {
-    const std::string_view what = e.what();
-    const std::size_t bracket = what.find("] ");
-    return Error(fmt::format("{}: expected a Kernel Tuner cache or T4 results in JSON: {}", place_,
-                             what.substr(bracket == std::string_view::npos ? 0 : bracket + 2).substr(0, 200)));
+    return records::not_json(place_, "a Kernel Tuner cache or T4 results", e);
   }
 
   // Takes an entry of a cache, so that it does not stay in the document.
@@ -118,17 +114,16 @@ class JsonReader {
   }
 
   void declare() {
-    const auto keys = header_.find("tune_params_keys");
-    if (keys == header_.end() || !keys->is_array())
+    const Json& keys = member_of(header_, "tune_params_keys");
+    if (!keys.is_array())
       throw Error(place_ + ": expected the names of the parameters (tune_params_keys) before the cache");
-    const auto values = header_.find("tune_params");
-    for (const Json& key : *keys) {
+    for (const Json& key : keys) {
       if (!key.is_string()) throw Error(place_ + ": expected names in tune_params_keys, found " + excerpt(key));
+      const auto name = key.get<std::string>();
       std::vector<std::string> declared;
-      if (values != header_.end() && values->is_object())
-        if (const auto list = values->find(key.get<std::string>()); list != values->end() && list->is_array())
-          for (const Json& option : *list) declared.push_back(value_json(option));
-      builder_.add_json_knob(key.get<std::string>(), declared);
+      if (const Json& list = member_of(member_of(header_, "tune_params"), name); list.is_array())
+        for (const Json& option : list) declared.push_back(value_json(option));
+      builder_.add_json_knob(name, declared);
     }
     names_ = objective_names(header_.value("objective", Json()));
     choose_objective(names_.empty() ? std::vector<std::string>{"time"} : names_);
@@ -242,8 +237,8 @@ class JsonReader {
   double take_launches(const Json& owner, const char* key, double to_us) {
     launches_.clear();
     double sum = 0;
-    if (const auto times = owner.find(key); times != owner.end() && times->is_array())
-      for (const Json& time : *times) {
+    if (const Json& times = member_of(owner, key); times.is_array())
+      for (const Json& time : times) {
         const double us = records::number_of(time).value_or(0) * to_us;
         if (!(us > 0) || us >= nobody_waits_us) continue;
         launches_.push_back(us);
@@ -254,13 +249,12 @@ class JsonReader {
 
   // A cost in ms (or in the unit of the file); 0 if there is none.
   double cost(const Json& owner, const char* key) const {
-    const auto found = owner.find(key);
-    if (found == owner.end() || found->is_null()) return 0;
+    const Json& found = member_of(owner, key);
+    if (found.is_null()) return 0;
     constexpr double max_cost = 1e30;  // keeps sums finite
-    const std::optional<double> number = records::number_of(*found);
+    const std::optional<double> number = records::number_of(found);
     if (number && *number >= 0 && *number <= max_cost) return *number;
-    throw Error(
-        fmt::format("{}: expected {} as a time, found {} in number {}", place_, key, excerpt(*found), entries_));
+    throw Error(fmt::format("{}: expected {} as a time, found {} in number {}", place_, key, excerpt(found), entries_));
   }
 
   void add_cached(const Json& entry) {
@@ -308,27 +302,26 @@ class JsonReader {
     std::vector<std::string> names;
     std::set<std::string> known;
     for (const Json& result : results)
-      for (const auto& [name, value] : records::member_of(result, "configuration").items())
+      for (const auto& [name, value] : member_of(result, "configuration").items())
         if (known.insert(name).second) names.push_back(name);
     return names;
   }
 
   void read_t4() {
-    const auto results = header_.find("results");
-    if (results == header_.end() || !results->is_array())
+    const Json& results = member_of(header_, "results");
+    if (!results.is_array())
       throw Error(fmt::format("{}: expected the results of T4 in a list 'results', found none", place_));
-    for (const std::string& name : parameters_of(*results)) builder_.add_knob(name);
-    const std::optional<double> own_us = choose_t4_objective(*results);
+    for (const std::string& name : parameters_of(results)) builder_.add_knob(name);
+    const std::optional<double> own_us = choose_t4_objective(results);
     const double to_us = metadata_unit().value_or(own_us.value_or(us_per_ms));
-    for (const Json& result : *results) add_result(result, to_us, own_us.value_or(to_us));
+    for (const Json& result : results) add_result(result, to_us, own_us.value_or(to_us));
   }
 
   // Calls `take` with each object among the measurements.
   static void each_measurement(const Json& result, const auto& take) {
-    if (!result.is_object()) return;
-    const auto list = result.find("measurements");
-    if (list == result.end() || !list->is_array()) return;
-    for (const Json& measurement : *list)
+    const Json& list = member_of(result, "measurements");
+    if (!list.is_array()) return;
+    for (const Json& measurement : list)
       if (measurement.is_object() && measurement.contains("value")) take(measurement);
   }
 
@@ -338,9 +331,8 @@ class JsonReader {
     std::vector<std::string> measured;
     std::set<std::string> known;
     for (const Json& result : results) {
-      if (t4_objectives_.empty() && result.is_object())
-        if (const auto list = result.find("objectives"); list != result.end() && list->is_array())
-          t4_objectives_ = *list;
+      if (const Json& list = member_of(result, "objectives"); t4_objectives_.empty() && list.is_array())
+        t4_objectives_ = list;
       each_measurement(result, [&](const Json& measurement) {
         const std::string name = text_of(measurement, "name");
         if (measured.size() < records::limits.members && known.insert(name).second) measured.push_back(name);
@@ -366,8 +358,7 @@ class JsonReader {
 
   // The number of µs in the metadata's unit, which all times of the file have; nullopt if there is no unit.
   std::optional<double> metadata_unit() const {
-    const auto metadata = header_.find("metadata");
-    const std::string unit = metadata != header_.end() && metadata->is_object() ? text_of(*metadata, "timeunit") : "";
+    const std::string unit = text_of(member_of(header_, "metadata"), "timeunit");
     if (unit.empty()) return std::nullopt;
     if (const auto us = microseconds_in(unit)) return us;
     throw Error(
@@ -376,12 +367,12 @@ class JsonReader {
   }
 
   void add_result(const Json& result, double to_us, double objective_to_us) {
-    const auto configuration = result.is_object() ? result.find("configuration") : result.end();
-    if (!result.is_object() || configuration == result.end() || !configuration->is_object())
+    const Json& configuration = member_of(result, "configuration");
+    if (!configuration.is_object())
       throw Error(
           fmt::format("{}: expected a configuration in each result, found none in number {}", place_, entries_ + 1));
-    take_values(*configuration);
-    Json times = records::member_of(result, "times");
+    take_values(configuration);
+    Json times = member_of(result, "times");
     if (times.is_null()) times = Json::object();
     if (!times.is_object()) throw Error(fmt::format("{}: expected times in number {}", place_, entries_));
     const double launched_us = take_launches(times, "runtimes", to_us);
@@ -472,12 +463,11 @@ std::vector<std::string> parse_t1_parameters(std::string_view text, const std::s
   const auto wrong = [&] {
     return Error(place + ": expected a T1 definition with ConfigurationSpace.TuningParameters, found none");
   };
-  if (!json.is_object() || !json.contains("ConfigurationSpace")) throw wrong();
-  const Json& space = json["ConfigurationSpace"];
-  if (!space.is_object() || !space.contains("TuningParameters") || !space["TuningParameters"].is_array()) throw wrong();
+  const Json& parameters = member_of(member_of(json, "ConfigurationSpace"), "TuningParameters");
+  if (!parameters.is_array()) throw wrong();
   std::vector<std::string> names;
-  for (const Json& parameter : space["TuningParameters"]) {
-    if (!parameter.is_object() || text_of(parameter, "Name").empty()) throw wrong();
+  for (const Json& parameter : parameters) {
+    if (text_of(parameter, "Name").empty()) throw wrong();
     names.push_back(text_of(parameter, "Name"));
   }
   if (names.empty()) throw wrong();

@@ -92,7 +92,7 @@ void take_times(const Json& ms, std::vector<double>& launches) {
 void add_schedule(const Json& schedule, const std::string& machine, records::SparseRecords& space) {
   const Json& all = records::member_of(schedule, "execution_times");
   std::vector<double> launches;
-  take_times(all.is_object() ? records::member_of(all, machine.c_str()) : all, launches);
+  take_times(all.is_object() ? records::member_of(all, machine) : all, launches);
   double sum = 0;
   for (const double us : launches) sum += us;
   const bool is_illegal = records::member_of(schedule, "legality_check") == false;

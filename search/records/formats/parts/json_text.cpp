@@ -54,13 +54,16 @@ Json parse_json(std::string_view text, const std::string& place, std::string_vie
     Json::sax_parse(is_clean ? text : std::string_view(clean), &builder);
     return document;
   } catch (const Json::exception& e) {
-    // Keeps what follows the bracket in nlohmann's "[json.exception.parse_error.101] parse error at line 1, column 1:
-    // …".
-    const std::string_view message = e.what();
-    const std::size_t bracket = message.find("] ");
-    throw Error(fmt::format("{}: expected {} in JSON: {}", place, what,
-                            message.substr(bracket == std::string_view::npos ? 0 : bracket + 2).substr(0, 200)));
+    throw not_json(place, what, e);
   }
+}
+
+Error not_json(const std::string& place, std::string_view what, const Json::exception& e) {
+  // Keeps what follows the bracket in nlohmann's "[json.exception.parse_error.101] parse error at line 1, column 1: …".
+  const std::string_view message = e.what();
+  const std::size_t bracket = message.find("] ");
+  return Error(fmt::format("{}: expected {} in JSON: {}", place, what,
+                           message.substr(bracket == std::string_view::npos ? 0 : bracket + 2).substr(0, 200)));
 }
 
 Json json_in(std::string_view text) {
@@ -82,7 +85,7 @@ std::string text_of(const Json& json, const char* key) {
   return member.is_string() ? member.get<std::string>() : "";
 }
 
-const Json& member_of(const Json& json, const char* key) {
+const Json& member_of(const Json& json, const std::string& key) {
   static const Json none;
   if (!json.is_object()) return none;
   const auto found = json.find(key);

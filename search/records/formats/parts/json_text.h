@@ -30,6 +30,8 @@ bool may_have_nan(std::string_view text);
 /// Parses one value. NaN and infinities become null. `what` describes the text, such as "a line of AutoTVM's log".
 /// Throws Error `place: expected WHAT in JSON: …`, also for a value beyond the limits.
 Json parse_json(std::string_view text, const std::string& place, std::string_view what);
+/// The Error of parse_json() for a fault that nlohmann's parser found.
+Error not_json(const std::string& place, std::string_view what, const Json::exception&);
 
 /// The value, as JSON, of a parameter that a configuration does not have.
 inline constexpr std::string_view absent = "\"-\"";
@@ -41,7 +43,7 @@ std::string value_json(const Json&);
 /// The member if it is a text; "" otherwise.
 std::string text_of(const Json&, const char* key);
 /// The member; null if there is none, or if this is not an object.
-const Json& member_of(const Json&, const char* key);
+const Json& member_of(const Json&, const std::string& key);
 /// The finite number in the value, which may be written as a text; nullopt if there is none.
 std::optional<double> number_of(const Json&);
 /// The first 40 bytes of the value's text.
