@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/text/split.h"
 #include "search/records/formats/formats.h"
 #include "search/records/formats/parts/json_text.h"
 #include "search/records/formats/t4.h"
-#include "search/records/spelling.h"
 
 namespace deplo::search {
 namespace {
@@ -34,17 +34,12 @@ Json result_of(const Json& parameters, const Json& time) {
 
 /// Returns {"MWG": 64, …} for "64,8,32" and the names.
 Json parameters_of(const std::vector<std::string>& names, const std::string& values, const std::string& place) {
-  std::vector<std::string> texts;
-  for (std::size_t start = 0; start <= values.size(); start += texts.back().size() + 1)
-    texts.push_back(values.substr(start, values.find(',', start) - start));
+  const std::vector<std::string_view> texts = split_at(values, ',');
   if (texts.size() != names.size())
     throw Error(fmt::format("{}: expected {} values in CLBlast's database, found '{}'", place, names.size(),
                             values.substr(0, 80)));
   Json parameters = Json::object();
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const Json value = Json::parse(records::json_of_cell(texts[i]), nullptr, false);
-    parameters[names[i]] = value.is_discarded() ? Json(texts[i]) : value;
-  }
+  for (std::size_t i = 0; i < names.size(); ++i) parameters[names[i]] = records::json_in_cell(std::string(texts[i]));
   return parameters;
 }
 

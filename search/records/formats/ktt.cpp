@@ -18,12 +18,12 @@
 #include "search/records/formats/formats.h"
 #include "search/records/formats/parts/json_text.h"
 #include "search/records/formats/t4.h"
-#include "search/records/spelling.h"
 
 namespace deplo::search {
 namespace {
 
 using records::Json;
+using records::json_in_cell;
 using records::text_of;
 
 constexpr std::string_view results_of_ktt = "results of KTT";
@@ -106,20 +106,14 @@ std::vector<Records> spaces_of(const Json& ktt, const records::Source& source) {
   return spaces;
 }
 
-/// The attribute as a number of JSON, or as text if it is not a number.
-Json number_of(const pugi::xml_attribute& attribute) {
-  const Json json = Json::parse(records::json_of_cell(attribute.value()), nullptr, false);
-  return json.is_discarded() ? Json(attribute.value()) : json;
-}
-
 Json pair_of(const pugi::xml_node& pair) {
   Json json = Json::object({{"Name", pair.attribute("Name").value()}});
-  const pugi::xml_attribute value = pair.attribute("Value");
+  const Json value = json_in_cell(pair.attribute("Value").value());
   // pugixml, which writes KTT's XML, prints 1.0 as 1.
-  if (pair.attribute("IsDouble").as_bool() && number_of(value).is_number())
-    json["Value"] = number_of(value).get<double>();
+  if (pair.attribute("IsDouble").as_bool() && value.is_number())
+    json["Value"] = value.get<double>();
   else
-    json["Value"] = number_of(value);
+    json["Value"] = value;
   return json;
 }
 
@@ -127,7 +121,7 @@ Json result_of(const pugi::xml_node& node) {
   Json result = Json::object(
       {{"KernelName", node.attribute("KernelName").value()}, {"Status", node.attribute("Status").value()}});
   for (const char* key : {"TotalDuration", "TotalOverhead"})
-    if (const pugi::xml_attribute attribute = node.attribute(key)) result[key] = number_of(attribute);
+    if (const pugi::xml_attribute attribute = node.attribute(key)) result[key] = json_in_cell(attribute.value());
   result["Configuration"] = Json::array();
   for (const pugi::xml_node& pair : node.child("Configuration").children("Pair"))
     result["Configuration"].push_back(pair_of(pair));
@@ -135,7 +129,8 @@ Json result_of(const pugi::xml_node& node) {
   for (const pugi::xml_node& launch : node.child("ComputationResults").children("ComputationResult")) {
     Json json = Json::object();
     for (const char* counter : {"EnergyConsumption", "PowerUsage"})
-      if (const pugi::xml_attribute attribute = launch.attribute(counter)) json[counter] = number_of(attribute);
+      if (const pugi::xml_attribute attribute = launch.attribute(counter))
+        json[counter] = json_in_cell(attribute.value());
     result["ComputationResults"].push_back(std::move(json));
   }
   return result;

@@ -6,6 +6,9 @@
 // value is its digest.
 #include <fmt/format.h>
 
+#include <numeric>
+#include <utility>
+
 #include "core/error.h"
 #include "core/hash.h"
 #include "search/records/formats/by_space.h"
@@ -47,26 +50,14 @@ std::string meta_schedule_argument(const Json& argument) {
   return records::tvm_tensor_text(argument[2], argument[1].get<std::string>());
 }
 
-/// The times of a configuration. A configuration failed if it has no times, or a time such as 1e10 s.
-struct Times {
-  Record record;
-  std::vector<double> launches;
-};
-Times times_of(const Json& seconds, const std::string& place) {
-  constexpr double none = 1e9;
+records::TvmResult result_of_seconds(const Json& seconds, const std::string& place) {
   if (!seconds.is_null() && !seconds.is_array()) expected_of_meta_schedule(place, "a list of seconds");
-  Times times;
-  double sum = 0;
-  bool failed = seconds.empty();
-  for (const Json& element : seconds) {
-    const double time = records::number_of(element).value_or(0);
-    failed = failed || !(time > 0) || time >= none;
-    sum += times.launches.emplace_back(time * 1e6);
-  }
-  if (failed) return {records::timed(0, Status::launch_error, "no time"), {}};
-  times.record = records::timed(sum / static_cast<double>(times.launches.size()), Status::launch_error, "");
-  times.record.run_seconds = sum * 1e-6;
-  return times;
+  std::vector<double> launches = records::tvm_launches(seconds);
+  const double sum = std::accumulate(launches.begin(), launches.end(), 0.0);
+  const double mean = launches.empty() ? 0 : sum / static_cast<double>(launches.size());
+  Record record = records::timed(mean, Status::launch_error, "no time");
+  record.run_seconds = sum * 1e-6;
+  return {std::move(record), std::move(launches)};
 }
 
 }  // namespace
@@ -83,9 +74,9 @@ std::vector<Records> records::parse_meta_schedule(const Source& source) {
     std::string kernel = "workload " + compact(json[0]);
     if (arguments.is_array())
       for (const Json& argument : arguments) kernel += " " + meta_schedule_argument(argument);
-    Times times = times_of(record[1], line.place);
+    TvmResult result = result_of_seconds(record[1], line.place);
     spaces.of(kernel + "\n" + compact(target), kernel, tvm_target_name(target))
-        .add(settings_of_trace(record[0], line.place), std::move(times.record), std::move(times.launches));
+        .add(settings_of_trace(record[0], line.place), std::move(result.record), std::move(result.launches));
   });
   return spaces.finish();
 }

@@ -74,6 +74,11 @@ Json json_in(std::string_view text) {
   }
 }
 
+Json json_in_cell(const std::string& cell) {
+  Json json = Json::parse(json_of_cell(cell), nullptr, false);
+  return json.is_discarded() ? Json(cell) : json;
+}
+
 std::string value_json(const Json& json) {
   if (json.is_number_float()) return json_of(json.get<double>());
   const std::string text = compact(json);

@@ -38,6 +38,8 @@ inline constexpr std::string_view absent = "\"-\"";
 /// The value of a text inside a file; null if parse_json() does not accept the text.
 Json json_in(std::string_view text);
 
+/// The value of a table's cell or an attribute (json_of_cell()); a text if it is none of JSON's other values.
+Json json_in_cell(const std::string& cell);
 /// The value of a parameter as JSON text. A list or an object counts as its text.
 std::string value_json(const Json&);
 /// The member if it is a text; "" otherwise.

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
+#include <numeric>
 
 namespace deplo::search::records {
 namespace {
@@ -19,13 +19,17 @@ Status status_of(std::int64_t error) {
   return error >= 0 && error < 8 ? statuses[error] : Status::launch_error;
 }
 
-TvmResult failed(TvmResult result) {
-  result.launches.clear();
-  result.record.outcome = {Status::launch_error, 0, "no time"};
-  return result;
-}
-
 }  // namespace
+
+std::vector<double> tvm_launches(const Json& seconds) {
+  std::vector<double> launches;
+  for (const Json& element : seconds) {
+    const double time = number_of(element).value_or(0);
+    if (!(time > 0) || time >= max_seconds) return {};
+    launches.push_back(time * 1e6);
+  }
+  return launches;
+}
 
 std::optional<TvmResult> tvm_result_of(const Json& result) {
   if (!result.is_array() || result.size() < 3 || !result[0].is_array() || !result[1].is_number_integer() ||
@@ -38,14 +42,11 @@ std::optional<TvmResult> tvm_result_of(const Json& result) {
     made.record.outcome = {status_of(error), 0, fmt::format("TVM's error {}", error)};
     return made;
   }
-  double sum = 0;
-  for (const Json& seconds : result[0]) {
-    const double time = number_of(seconds).value_or(0);
-    if (!(time > 0) || time >= max_seconds) return failed(std::move(made));
-    sum += made.launches.emplace_back(time * 1e6);
-  }
-  if (made.launches.empty()) return failed(std::move(made));
-  made.record.outcome = {Status::ok, sum / static_cast<double>(made.launches.size()), ""};
+  made.launches = tvm_launches(result[0]);
+  const double sum = std::accumulate(made.launches.begin(), made.launches.end(), 0.0);
+  made.record.outcome = made.launches.empty()
+                            ? Outcome{Status::launch_error, 0, "no time"}
+                            : Outcome{Status::ok, sum / static_cast<double>(made.launches.size()), ""};
   return made;
 }
 

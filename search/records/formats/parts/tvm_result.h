@@ -15,6 +15,8 @@ struct TvmResult {
   std::vector<double> launches;  // µs
 };
 
+/// The launches in µs. Empty if there is none, or if one of them is not a time, such as 1e10 s.
+std::vector<double> tvm_launches(const Json& seconds);
 /// Parses a result. A result with no error but a time that is not above 0 is a failure, too. nullopt: it is not such a
 /// list.
 std::optional<TvmResult> tvm_result_of(const Json&);
