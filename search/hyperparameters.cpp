@@ -80,10 +80,10 @@ double Settings::number(std::string_view name) const {
   return *value;
 }
 
-std::int64_t Settings::integer(std::string_view name) const {
+std::size_t Settings::integer(std::string_view name) const {
   const std::optional<std::int64_t> value = parse_number<std::int64_t>(word(name));
-  CHECK(value);
-  return *value;
+  CHECK(value && *value >= 0);
+  return static_cast<std::size_t>(*value);
 }
 
 }  // namespace deplo::search

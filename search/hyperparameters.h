@@ -74,7 +74,7 @@ class Settings {
   std::int64_t trials() const { return trials_; }
   // CHECK that a parameter of this name is declared.
   double number(std::string_view name) const;
-  std::int64_t integer(std::string_view name) const;
+  std::size_t integer(std::string_view name) const;  // all integers are counts
   const std::string& word(std::string_view name) const;
 
  private:

@@ -49,10 +49,10 @@ Pool::Pool(const Space& space, const Settings& settings, Encoding& encoding, Rng
     : space_(space),
       encoding_(encoding),
       rng_(rng),
-      size_(static_cast<std::size_t>(settings.integer("pool"))),
-      mutants_(static_cast<std::size_t>(settings.integer("mutants"))),
-      design_(static_cast<std::size_t>(settings.integer("design"))),
-      climb_(static_cast<std::size_t>(settings.integer("climb"))) {}
+      size_(settings.integer("pool")),
+      mutants_(settings.integer("mutants")),
+      design_(settings.integer("design")),
+      climb_(settings.integer("climb")) {}
 
 SamplePtr Pool::sample(const Pick& pick) {
   auto sample = std::make_shared<Sample>();

@@ -24,9 +24,7 @@ constexpr std::array beam_parameters = {
 class Beam final : public Proposer {
  public:
   Beam(const Space& space, const Settings& settings)
-      : Proposer(space, settings.seed()),
-        width_(static_cast<std::size_t>(settings.integer("width"))),
-        samples_(static_cast<std::size_t>(settings.integer("samples"))) {}
+      : Proposer(space, settings.seed()), width_(settings.integer("width")), samples_(settings.integer("samples")) {}
 
  private:
   struct Beginning {

@@ -42,14 +42,14 @@ class Evolve final : public ModelSearcher {
  public:
   Evolve(const Space& space, const Settings& settings)
       : ModelSearcher(space, settings),
-        size_(static_cast<std::size_t>(settings.integer("population"))),
+        size_(settings.integer("population")),
         generations_(settings.integer("generations")) {}
 
  private:
   std::vector<model::SamplePtr> propose(std::size_t count) override {
     std::vector<model::SamplePtr> members = surrogate().candidates();
     if (members.empty()) return {};
-    for (std::int64_t generation = 0; generation < generations_; ++generation) {
+    for (std::size_t generation = 0; generation < generations_; ++generation) {
       const std::vector<double> bounds = surrogate().rank(members);
       if (generation == 0) surrogate().pool().ranked(bounds);
       select(members, bounds);
@@ -92,8 +92,7 @@ class Evolve final : public ModelSearcher {
     return rank < static_cast<double>(count) ? static_cast<std::size_t>(rank) : surrogate().rng().below(count);
   }
 
-  std::size_t size_;
-  std::int64_t generations_;
+  std::size_t size_, generations_;
 };
 
 }  // namespace

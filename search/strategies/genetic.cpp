@@ -26,8 +26,8 @@ class Genetic final : public Proposer {
  public:
   Genetic(const Space& space, const Settings& settings)
       : Proposer(space, settings.seed()),
-        size_(static_cast<std::size_t>(settings.integer("population"))),
-        tournament_(static_cast<std::size_t>(settings.integer("tournament"))),
+        size_(settings.integer("population")),
+        tournament_(settings.integer("tournament")),
         mutation_(settings.number("mutation")) {}
 
  private:

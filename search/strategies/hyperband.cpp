@@ -48,7 +48,7 @@ class Hyperband final : public Searcher {
  public:
   Hyperband(const Space& space, const Settings& settings)
       : tree_(space), rng_(settings.seed()), eta_(settings.integer("eta")) {
-    for (std::int64_t power = eta_; power <= settings.integer("R"); power *= eta_) ++max_rungs_;
+    for (std::size_t power = eta_; power <= settings.integer("R"); power *= eta_) ++max_rungs_;
     next_rungs_ = max_rungs_;
   }
 
@@ -100,7 +100,7 @@ class Hyperband final : public Searcher {
   }
 
   void promote(Bracket& bracket) const {
-    bracket.size = bracket.rungs == 0 ? 0 : bracket.size / static_cast<std::size_t>(eta_);
+    bracket.size = bracket.rungs == 0 ? 0 : bracket.size / eta_;
     std::erase_if(bracket.members, [](const Entry* member) { return member->failed(); });
     std::ranges::stable_sort(bracket.members, std::greater(), &Entry::speed);
     bracket.members.resize(std::min(bracket.members.size(), bracket.size));
@@ -128,7 +128,7 @@ class Hyperband final : public Searcher {
 
   Tree tree_;
   Rng rng_;
-  std::int64_t eta_;
+  std::size_t eta_;
   int max_rungs_ = 0, next_rungs_ = 0;  // next_rungs_: of the next bracket
   std::deque<Bracket> open_;
   std::deque<Entry> entries_;  // in the order in which they were drawn or told

@@ -81,8 +81,7 @@ extern constinit const SearcherKind local{
 extern constinit const SearcherKind ils{
     "ils", "iterated local search: hill climbing from changed copies of the best optimum", ils_parameters,
     [](const Space& space, const Settings& settings) -> std::unique_ptr<Searcher> {
-      return std::make_unique<Local>(space, settings.seed(),
-                                     static_cast<std::size_t>(settings.integer("perturbation")));
+      return std::make_unique<Local>(space, settings.seed(), settings.integer("perturbation"));
     }};
 
 }  // namespace kinds

@@ -7,7 +7,7 @@ ModelSearcher::ModelSearcher(const Space& space, const Settings& settings)
     : space_(space),
       tree_(space),
       surrogate_(space, settings),
-      design_(static_cast<std::size_t>(settings.integer("design"))),
+      design_(settings.integer("design")),
       batch_(settings.number("batch")),
       random_(settings.number("random")) {}
 

@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 3> members = {"model", "ils", "genetic"};
 class Portfolio final : public Searcher {
  public:
   Portfolio(const Space& space, const Settings& settings)
-      : c_(settings.number("c")), window_(static_cast<std::size_t>(settings.integer("window"))) {
+      : c_(settings.number("c")), window_(settings.integer("window")) {
     for (const std::string_view name : members)
       searchers_.push_back(make_searcher(name, space, options(name, settings.seed() + searchers_.size())));
   }

@@ -22,12 +22,12 @@ constexpr Hyperparameter table[] = {
 TEST(Parameters, DefaultsAndValues) {
   const Settings fallback("toy", table, {});
   EXPECT_EQ(fallback.number("c"), 0.5);
-  EXPECT_EQ(fallback.integer("depth"), 3);
+  EXPECT_EQ(fallback.integer("depth"), 3u);
   EXPECT_EQ(fallback.word("backup"), "max");
   const Settings set("toy", table, {.seed = 4, .parameters = {{"c", "1e1"}, {"depth", "1"}, {"backup", "mean"}}});
   EXPECT_EQ(set.seed(), 4U);
   EXPECT_EQ(set.number("c"), 10);
-  EXPECT_EQ(set.integer("depth"), 1);
+  EXPECT_EQ(set.integer("depth"), 1u);
   EXPECT_EQ(set.word("backup"), "mean");
 }
 

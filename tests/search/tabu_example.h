@@ -17,7 +17,7 @@ namespace deplo::search::strategies {
 class Tabu final : public Proposer {
  public:
   Tabu(const Space& space, const Settings& settings)
-      : Proposer(space, settings.seed()), tenure_(static_cast<std::size_t>(settings.integer("tenure"))) {}
+      : Proposer(space, settings.seed()), tenure_(settings.integer("tenure")) {}
 
  private:
   std::optional<Trail> wish() override {
