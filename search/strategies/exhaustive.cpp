@@ -8,14 +8,15 @@ namespace deplo::search::strategies {
 namespace {
 
 std::size_t first_open(const Node& node) {
-  const auto open = std::find_if(node.children.begin(), node.children.end(), [](const Node& c) { return !c.finished; });
-  return static_cast<std::size_t>(std::distance(node.children.begin(), open));
+  return static_cast<std::size_t>(std::ranges::find(node.children, false, &Node::finished) - node.children.begin());
 }
 
 class Exhaustive final : public Searcher {
  public:
   Exhaustive(const Space& space, const Settings&) : tree_(space) {}
-  std::vector<Candidate> ask(std::size_t n) override { return tree_.descend(n, first_open); }
+  std::vector<Candidate> ask(std::size_t n) override {
+    return ask_each(n, [this] { return tree_.descend(first_open); });
+  }
   void tell(const Candidate& candidate, const Outcome& outcome) override { tree_.tell(candidate, reward(outcome)); }
 
  private:

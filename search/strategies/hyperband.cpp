@@ -94,7 +94,7 @@ class Hyperband final : public Searcher {
   }
 
   void draw(Bracket& bracket) {
-    const Candidate drawn = tree_.descend([this](const Node& node) { return random_unfinished(node, rng_); });
+    const Candidate drawn = tree_.draw(rng_);
     bracket.to_draw = drawn ? bracket.to_draw - 1 : 0;
     if (drawn) bracket.members.push_back(&entry_of(drawn));
   }

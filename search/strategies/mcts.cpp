@@ -78,7 +78,7 @@ class Separate final : public Searcher {
         mean_(settings.word("backup") == "mean") {}
 
   std::vector<Candidate> ask(std::size_t n) override {
-    return tree_.descend(n, [this](const Node& node) { return choose(node); });
+    return ask_each(n, [this] { return tree_.descend([this](const Node& node) { return choose(node); }); });
   }
 
   void tell(const Candidate& candidate, const Outcome& outcome) override {
@@ -117,7 +117,7 @@ class Separate final : public Searcher {
   }
 
   std::optional<std::size_t> option_of_best(const Fork& fork) const {
-    const auto same = std::find_if(best_.begin(), best_.end(), [&](const Choice& c) { return c.knob == fork.knob; });
+    const auto same = std::ranges::find(best_, fork.knob, &Choice::knob);
     return same == best_.end() ? std::nullopt : option_of(fork, *same);
   }
 
@@ -195,7 +195,7 @@ class Shared final : public Searcher {
     std::erase_if(round_, seen);
     if (round_.empty()) round_ = pool_.beginning(trails());
     if (round_.empty()) round_ = fastest_.empty() ? pool_.design(1) : playouts();
-    if (round_.empty()) return tree_.descend([this](const Node& node) { return random_unfinished(node, rng_); });
+    if (round_.empty()) return tree_.draw(rng_);
     Candidate candidate = follow(space_, *round_.front());
     round_.erase(round_.begin());
     tree_.tell(candidate, 0);

@@ -40,7 +40,7 @@ Candidate ModelSearcher::next() {
     tree_.tell(candidate, 0);
     return candidate;
   }
-  return tree_.descend([this](const Node& node) { return random_unfinished(node, surrogate_.rng()); });
+  return tree_.draw(surrogate_.rng());
 }
 
 // Whether the design is complete, but too few results are known to learn from.

@@ -32,7 +32,7 @@ Candidate Proposer::next() {
     }
     if (seen->second) learn(candidate->trail(), *seen->second);
   }
-  return tree_.descend([this](const Node& node) { return random_unfinished(node, rng_); });
+  return tree_.draw(rng_);
 }
 
 void Proposer::tell(const Candidate& candidate, const Outcome& outcome) {

@@ -69,8 +69,7 @@ class Puct final : public Searcher {
     if (designed_.empty()) designed_ = surrogate_.beginning();
     if (designed_.empty() && !surrogate_.ready()) {
       designed_ = surrogate_.pool().design(1);
-      if (designed_.empty())
-        return tree_.descend([this](const Node& n) { return random_unfinished(n, surrogate_.rng()); });
+      if (designed_.empty()) return tree_.draw(surrogate_.rng());
     }
     if (designed_.empty()) {
       rank();

@@ -13,7 +13,7 @@ class Random final : public Searcher {
   Random(const Space& space, const Settings& settings) : tree_(space), rng_(settings.seed()) {}
 
   std::vector<Candidate> ask(std::size_t n) override {
-    return tree_.descend(n, [this](const Node& node) { return random_unfinished(node, rng_); });
+    return ask_each(n, [this] { return tree_.draw(rng_); });
   }
   void tell(const Candidate& candidate, const Outcome& outcome) override { tree_.tell(candidate, reward(outcome)); }
 

@@ -21,6 +21,26 @@ Node& child(Node& node, std::size_t option) {
   return next;
 }
 
+std::size_t random_unfinished(const Node& node, Rng& rng) {
+  // A space that does not know the number of candidates returns 1, however many were seen.
+  const auto unseen = [&](std::size_t i) {
+    const Node& child = node.children[i];
+    return child.finished ? 0.0 : std::max(1.0, node.position->leaves(i) - child.visits);
+  };
+  double sum = 0;
+  for (std::size_t i = 0; i < node.children.size(); ++i) sum += unseen(i);
+  double draw = rng.uniform() * sum;
+  std::size_t chosen = node.children.size();
+  for (std::size_t i = 0; i < node.children.size(); ++i) {
+    const double here = unseen(i);
+    if (here == 0) continue;
+    chosen = i;  // the last open child is chosen if rounding leaves a rest of the draw
+    if (draw < here) break;
+    draw -= here;
+  }
+  return chosen;
+}
+
 }  // namespace
 
 Tree::Tree(const Space& space) { open(root_, space.root()); }
@@ -37,8 +57,8 @@ Candidate Tree::descend(const Choose& choose) {
   return candidate;
 }
 
-std::vector<Candidate> Tree::descend(std::size_t n, const Choose& choose) {
-  return ask_each(n, [&] { return descend(choose); });
+Candidate Tree::draw(Rng& rng) {
+  return descend([&](const Node& node) { return random_unfinished(node, rng); });
 }
 
 void Tree::tell(const Candidate& candidate, double reward) {
@@ -68,31 +88,11 @@ void Tree::finish(const std::vector<Node*>& path) {
   for (Node* node : path) ++node->visits;
   for (std::size_t i = path.size(); i-- > 0;) {
     Node& node = *path[i];
-    if (!std::all_of(node.children.begin(), node.children.end(), [](const Node& c) { return c.finished; })) return;
+    if (!std::ranges::all_of(node.children, &Node::finished)) return;
     node.finished = true;
     node.position.reset();
     node.children = {};
   }
-}
-
-std::size_t random_unfinished(const Node& node, Rng& rng) {
-  // A space that does not know the number of candidates returns 1, however many were seen.
-  const auto unseen = [&](std::size_t i) {
-    const Node& child = node.children[i];
-    return child.finished ? 0.0 : std::max(1.0, node.position->leaves(i) - child.visits);
-  };
-  double sum = 0;
-  for (std::size_t i = 0; i < node.children.size(); ++i) sum += unseen(i);
-  double draw = rng.uniform() * sum;
-  std::size_t chosen = node.children.size();
-  for (std::size_t i = 0; i < node.children.size(); ++i) {
-    const double here = unseen(i);
-    if (here == 0) continue;
-    chosen = i;  // the last open child is chosen if rounding leaves a rest of the draw
-    if (draw < here) break;
-    draw -= here;
-  }
-  return chosen;
 }
 
 }  // namespace deplo::search::strategies

@@ -35,8 +35,9 @@ class Tree {
   /// Descends from the root to a candidate that was not returned or told before, and counts it as asked. Opens the
   /// nodes on its path. nullptr: none is left. When `choose` sees a newly opened node, the node has visits == 0.
   Candidate descend(const Choose&);
-  /// Calls descend() up to n times.
-  std::vector<Candidate> descend(std::size_t n, const Choose&);
+  /// Like descend(), with a random unfinished child at each node: uniform over candidates if the space counts them, else
+  /// uniform over children.
+  Candidate draw(Rng&);
 
   /// Updates the statistics along the candidate's path. A candidate that was not asked now counts as asked.
   void tell(const Candidate&, double reward);
@@ -48,8 +49,5 @@ class Tree {
 
   Node root_;
 };
-
-/// A random unfinished child: uniform over candidates if the space counts them, else uniform over children.
-std::size_t random_unfinished(const Node&, Rng&);
 
 }  // namespace deplo::search::strategies

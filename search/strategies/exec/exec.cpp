@@ -251,7 +251,7 @@ class Exec final : public Searcher {
     else if (asked.contains("wish"))
       candidate = replay(space_, wish_of(asked["wish"]));
     else if (asked.contains("random"))
-      candidate = tree_.descend([this](const strategies::Node& node) { return random_unfinished(node, rng_); });
+      candidate = tree_.draw(rng_);
     else
       nonsense("a candidate with \"id\", \"wish\" or \"random\"", asked);
     candidate.effort = effort;
