@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <set>
 #include <string>
 #include <system_error>
@@ -18,6 +17,7 @@
 
 #include "core/error.h"
 #include "core/hash.h"
+#include "core/indices.h"
 #include "core/text/text.h"
 #include "core/trail.h"
 #include "core/user_cache.h"
@@ -38,12 +38,6 @@ std::optional<Compiled> compile(const ir::Program& loop, const Target& target, c
   const auto lowering = rules::follow(loop, target, parse_trail(trail), rules::TrailIs::whole);
   if (!lowering.ok()) return std::nullopt;
   return engine::compile(lowering.value());
-}
-
-std::vector<std::size_t> all_of(const ir::Program& loop) {
-  std::vector<std::size_t> numbers(loop.buffers.size());
-  std::iota(numbers.begin(), numbers.end(), 0);
-  return numbers;
 }
 
 void rename_buffers(ir::Body& body, const std::map<std::string, std::string>& names) {
@@ -189,7 +183,7 @@ void TunedCache::open_foreign() {
 Schedule heuristic_schedule(const ir::Program& kernel, const Target& target) {
   Schedule schedule;
   schedule.loop = kernel;
-  schedule.arguments = all_of(kernel);
+  schedule.arguments = indices(kernel.buffers.size());
   schedule.compiled = engine::compile(rules::heuristic(kernel, target));
   return schedule;
 }
@@ -210,7 +204,7 @@ std::optional<Schedule> TunedCache::replay(const measure::StoredSchedule& stored
     note = stale(stored.best.id, stored.kernel.name, compiled.has_value());
     return std::nullopt;
   }
-  schedule.arguments = all_of(schedule.loop);
+  schedule.arguments = indices(schedule.loop.buffers.size());
   schedule.compiled = std::move(*compiled);
   schedule.measured_us = stored.best.timing.median_us;
   schedule.proof = stored.best.proof;

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <numeric>
 #include <utility>
 
 #include "core/error.h"
+#include "core/indices.h"
 #include "core/text/nearest.h"
 #include "core/text/text.h"
 #include "engine/foreign/solver.h"
@@ -17,8 +17,7 @@ namespace {
 
 /// Returns the groups of parameters that conditions connect. The parameters of each group are in the file's order.
 std::vector<std::vector<std::size_t>> connected(std::size_t count, const std::vector<Condition>& conditions) {
-  std::vector<std::size_t> parent(count);
-  std::iota(parent.begin(), parent.end(), 0);
+  std::vector<std::size_t> parent = indices(count);
   const auto root = [&](std::size_t i) {
     while (parent[i] != i) i = parent[i] = parent[parent[i]];
     return i;

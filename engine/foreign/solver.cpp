@@ -6,7 +6,6 @@
 #include <array>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <span>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/indices.h"
 #include "core/interrupt.h"
 #include "engine/foreign/range.h"
 
@@ -390,13 +390,11 @@ std::vector<Row> domains_of(const std::vector<Parameter>& all, const std::vector
                             const std::vector<const Condition*>& conditions) {
   std::vector<Row> domains(all.size());
   for (const std::size_t parameter : group) {
-    Row options(all[parameter].values.size());
-    std::iota(options.begin(), options.end(), std::uint16_t{0});
     std::vector<const Condition*> own;
     for (const Condition* condition : conditions)
       if (condition->parameters == std::vector{parameter}) own.push_back(condition);
     const std::vector<std::size_t> order = {parameter};
-    domains[parameter] = options;
+    domains[parameter] = indices<std::uint16_t>(all[parameter].values.size());
     Evaluation alone(all, order, domains, own);
     const Condition* failing = nullptr;
     std::erase_if(domains[parameter], [&](std::uint16_t option) { return !alone.decide(1, option, failing); });
@@ -494,8 +492,7 @@ class Search {
     double raw = 1;
     for (const std::size_t parameter : group_) raw *= static_cast<double>(all_[parameter].values.size());
     if (raw < 0x1p63) return sort_numbers();
-    std::vector<std::uint32_t> order(count());
-    std::iota(order.begin(), order.end(), 0);
+    auto order = indices<std::uint32_t>(count());
     const auto row = [&](std::uint32_t i) { return rows_.begin() + static_cast<std::ptrdiff_t>(i * width); };
     const auto end = static_cast<std::ptrdiff_t>(width);
     std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/indices.h"
 #include "core/text/nearest.h"
 #include "core/text/text.h"
 #include "rules/blocks/decisions.h"
@@ -59,8 +59,7 @@ Fork with_options(const Fork& whole, const std::vector<std::size_t>& options) {
 }
 
 std::vector<std::size_t> allowed_options(const Fork& fork, const Restrictions& restrictions) {
-  std::vector<std::size_t> all(fork.options.size());
-  std::iota(all.begin(), all.end(), 0);
+  std::vector<std::size_t> all = indices(fork.options.size());
   const Restriction* const found = restriction_of(fork.knob, restrictions);
   if (found == nullptr) return all;
   const auto named = [&](const Value& value) { return std::ranges::count(found->values, value) > 0; };

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "core/error.h"
+#include "core/indices.h"
 #include "core/rng.h"
 #include "core/text/text.h"
 
@@ -125,8 +125,7 @@ std::string_view name(Order order) {
 }
 
 std::vector<std::size_t> level_order(const Records& records, Order order, std::uint64_t seed) {
-  std::vector<std::size_t> levels(records.knobs.size());
-  std::iota(levels.begin(), levels.end(), 0);
+  std::vector<std::size_t> levels = indices(records.knobs.size());
   if (order == Order::reversed) std::ranges::reverse(levels);
   if (order == Order::shuffled) {
     Rng rng(seed);
@@ -134,7 +133,7 @@ std::vector<std::size_t> level_order(const Records& records, Order order, std::u
   }
   if (order == Order::importance) {
     const std::vector<double> shares = importance(records);
-    std::ranges::stable_sort(levels, std::greater(), [&](std::size_t k) { return shares[k]; });
+    levels = indices_by(shares.size(), [&](std::size_t k) { return -shares[k]; });
   }
   return levels;
 }

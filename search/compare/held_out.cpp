@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 
 #include "core/error.h"
+#include "core/indices.h"
 #include "core/rng.h"
 #include "search/compare/rank_quality.h"
 #include "search/compare/statistics.h"
@@ -80,8 +80,7 @@ std::vector<float> deviations(const Rows& rows) {
 
 Estimate by_process(const Rows& from, const Rows& at, std::uint64_t seed) {
   Rng rng(seed);
-  std::vector<std::size_t> numbers(from.size());
-  std::iota(numbers.begin(), numbers.end(), 0);
+  std::vector<std::size_t> numbers = indices(from.size());
   shuffle(numbers, rng);
   numbers.resize(std::min(numbers.size(), max_conditioned));
   const Rows all = pick(from, numbers);
@@ -89,8 +88,7 @@ Estimate by_process(const Rows& from, const Rows& at, std::uint64_t seed) {
   const std::vector<float> sizes = deviations(all);
   std::vector<double> y = all.y;
   const double middle = mean(y), deviation = std::max(model::standardise(y), 1e-9);
-  std::vector<std::size_t> knobs(from.dimensions);
-  std::iota(knobs.begin(), knobs.end(), 0);
+  const std::vector<std::size_t> knobs = indices(from.dimensions);
   model::GaussianProcess process;
   process.fit(scaled(sample, sizes), std::span(y).first(sample.size()), knobs, knobs.size(), fit_steps);
   process.condition(scaled(all, sizes), knobs, y);

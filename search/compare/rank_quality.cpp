@@ -3,20 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <set>
 #include <vector>
 
 #include "core/error.h"
+#include "core/indices.h"
 
 namespace deplo::search::compare {
 namespace {
 
 std::vector<std::size_t> in_order(std::span<const double> values) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return values[i]; });
-  return order;
+  return indices_by(values.size(), [&](std::size_t i) { return values[i]; });
 }
 
 std::vector<double> ranks(std::span<const double> values) {

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
+
+#include "core/indices.h"
 
 namespace deplo::search::compare {
 namespace {
@@ -28,8 +29,7 @@ Sources sources_of(const Records& records, const Sources& all) {
 }
 
 SourceTask draw(const Records& records, std::size_t count, Rng& rng) {
-  std::vector<std::size_t> rows(records.records.size());
-  std::iota(rows.begin(), rows.end(), 0);
+  std::vector<std::size_t> rows = indices(records.records.size());
   SourceTask source;
   for (std::size_t i = 0; i < std::min(count, rows.size()); ++i) {
     std::swap(rows[i], rows[i + rng.below(rows.size() - i)]);

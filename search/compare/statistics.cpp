@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/indices.h"
 #include "search/quantile.h"
 
 namespace deplo::search::compare {
@@ -71,9 +72,7 @@ double wilcoxon(std::span<const double> differences) {
 }
 
 std::vector<double> holm(std::span<const double> p) {
-  std::vector<std::size_t> order(p.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return p[i]; });
+  const std::vector<std::size_t> order = indices_by(p.size(), [&](std::size_t i) { return p[i]; });
   std::vector<double> corrected(p.size());
   double largest = 0;
   for (std::size_t i = 0; i < order.size(); ++i) {

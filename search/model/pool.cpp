@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <memory_resource>
-#include <numeric>
 
 #include "core/error.h"
+#include "core/indices.h"
 #include "search/model/maximin.h"
 
 namespace deplo::search::model {
@@ -23,11 +23,9 @@ constexpr double whole_from = 400, least_share = 0.5;
 constexpr std::size_t max_in_vain = 50;  // unsuccessful draws in a row, after which hardly any candidate is left
 
 void worst_first(std::vector<SamplePtr>& samples, std::span<const double> bounds) {
-  std::vector<std::size_t> order(samples.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return bounds[i]; });
   std::vector<SamplePtr> sorted;
-  for (const std::size_t i : order) sorted.push_back(std::move(samples[i]));
+  for (const std::size_t i : indices_by(samples.size(), [&](std::size_t i) { return -bounds[i]; }))
+    sorted.push_back(std::move(samples[i]));
   samples = std::move(sorted);
 }
 

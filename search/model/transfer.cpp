@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/indices.h"
 #include "search/model/regression_targets.h"
 #include "search/quantile.h"
 
@@ -39,9 +40,7 @@ void Transfer::add(const SourceTask& source, Encoding& encoding, Rng& rng) {
   std::vector<double> logs;
   for (const Experience& experience : source) logs.push_back(std::log(experience.microseconds));
   if (std::ranges::count_if(logs, [](double log) { return std::isfinite(log); }) < 2) return;
-  std::vector<std::size_t> by_time(logs.size());
-  std::iota(by_time.begin(), by_time.end(), 0);
-  std::ranges::stable_sort(by_time, {}, [&](std::size_t i) { return logs[i]; });
+  const std::vector<std::size_t> by_time = indices_by(logs.size(), [&](std::size_t i) { return logs[i]; });
   replace_failures(logs);
   const double limit = quantile(logs, source_clip);
   for (double& log : logs) log = std::min(log, limit);

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "core/error.h"
+#include "core/indices.h"
 #include "search/records/spelling.h"
 
 namespace deplo::search {
@@ -121,8 +121,7 @@ Records RecordsBuilder::finish() {
 }
 
 void RecordsBuilder::drop_repeated() {
-  std::vector<std::uint32_t> rows(records_.records.size());
-  std::iota(rows.begin(), rows.end(), 0);
+  auto rows = indices<std::uint32_t>(records_.records.size());
   const auto compare = [&](std::uint32_t a, std::uint32_t b) {
     const auto left = records_.options_of(a), right = records_.options_of(b);
     return std::lexicographical_compare_three_way(left.begin(), left.end(), right.begin(), right.end());

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "core/error.h"
+#include "core/indices.h"
 
 namespace deplo::search {
 
@@ -62,14 +62,8 @@ TableSpace::TableSpace(std::shared_ptr<const Records> records, std::vector<std::
     : records_(std::move(records)), order_(std::move(order)) {
   CHECK(!records_->records.empty());
   const std::size_t knobs = records_->knobs.size();
-  if (order_.empty()) {
-    order_.resize(knobs);
-    std::iota(order_.begin(), order_.end(), 0);
-  }
-  std::vector<std::size_t> sorted = order_;
-  std::ranges::sort(sorted);
-  CHECK(sorted.size() == knobs);
-  for (std::size_t i = 0; i < knobs; ++i) CHECK(sorted[i] == i);
+  if (order_.empty()) order_ = indices(knobs);
+  CHECK(std::ranges::is_permutation(order_, indices(knobs)));
   sort_rows();
   levels_.push_back({.first_row = {0, static_cast<std::uint32_t>(size())}, .first_child = {}, .fork = {}});
   for (const std::size_t knob : order_) add_level(knob);
@@ -80,8 +74,7 @@ std::uint32_t TableSpace::option_at(std::size_t row, std::size_t knob) const {
 }
 
 void TableSpace::sort_rows() {
-  rows_.resize(records_->records.size());
-  std::iota(rows_.begin(), rows_.end(), 0);
+  rows_ = indices<std::uint32_t>(records_->records.size());
   const auto compare = [this](std::uint32_t a, std::uint32_t b) {
     const auto left = records_->options_of(a), right = records_->options_of(b);
     for (const std::size_t p : order_)
