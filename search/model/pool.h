@@ -13,6 +13,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "core/indices.h"
 #include "core/rng.h"
 #include "search/hyperparameters.h"
 #include "search/model/encoding.h"
@@ -97,5 +98,23 @@ class Pool {
 
 /// One point for each sample.
 Points points(const std::vector<SamplePtr>&, Encoding&);
+
+/// Up to `count` of the samples, the best first. `cost(i)` of sample i: the least is the best. Each further sample is the
+/// best after `visit(i)` of the sample before it. With probability `random`, a sample is drawn at random instead.
+template <class Cost, class Visit>
+std::vector<SamplePtr> pick(const std::vector<SamplePtr>& samples, std::size_t count, double random, Rng& rng,
+                            const Cost& cost, const Visit& visit) {
+  std::vector<SamplePtr> picked;
+  std::vector<std::size_t> left = indices(samples.size());
+  while (picked.size() < count && !left.empty()) {
+    auto next = left.begin() + static_cast<std::ptrdiff_t>(rng.below(left.size()));
+    if (rng.uniform() >= random) next = std::ranges::min_element(left, {}, cost);
+    const std::size_t sample = *next;
+    picked.push_back(samples[sample]);
+    left.erase(next);
+    if (picked.size() < count) visit(sample);
+  }
+  return picked;
+}
 
 }  // namespace deplo::search::model

@@ -120,13 +120,6 @@ double Surrogate::acquisition(std::size_t sample) const {
   return cost_weight_ > 0 ? bound + cost_weight_ * means[ranked_ + sample] : bound;
 }
 
-void Surrogate::find_prior(const std::vector<SamplePtr>& samples) {
-  std::vector<Codes> codes;
-  for (const SamplePtr& sample : samples) codes.push_back(sample->codes);
-  prior_ = transfer_.means(codes, encoding_);
-  for (double& mean : prior_) mean = std::min(mean, limit_) / transfer_.deviation();
-}
-
 // Returns at once if nothing has changed, because the strategy evolve ranks several generations between two rounds.
 void Surrogate::learn() {
   if (learned_ == told_.size() && learned_version_ == encoding_.version()) return;
@@ -141,10 +134,10 @@ std::vector<SamplePtr> Surrogate::beginning() {
   const std::vector<Trail> fastest = best(1);
   if (!warm()) return pool_.beginning(fastest);
   if (!pool_.is_climbing() || fastest.empty()) return {};
-  std::vector<SamplePtr> samples = pool_.neighbours(fastest[0]);
+  const std::vector<SamplePtr> samples = pool_.neighbours(fastest[0]);
   if (samples.empty()) return {};
   rank(samples);
-  return {std::move(samples[pick(1, 0)[0]])};
+  return pick(samples, 1, 0);
 }
 
 std::vector<double> Surrogate::rank(const std::vector<SamplePtr>& samples) {
@@ -153,28 +146,21 @@ std::vector<double> Surrogate::rank(const std::vector<SamplePtr>& samples) {
   process_.predict(model::points(samples, encoding_));
   ranked_ = samples.size();
   prior_.assign(ranked_, 0);
-  if (warm()) find_prior(samples);
+  if (warm()) {
+    std::vector<Codes> codes;
+    for (const SamplePtr& sample : samples) codes.push_back(sample->codes);
+    prior_ = transfer_.means(codes, encoding_);
+    for (double& mean : prior_) mean = std::min(mean, limit_) / transfer_.deviation();
+  }
   std::vector<double> result;
   for (std::size_t i = 0; i < ranked_; ++i) result.push_back(acquisition(i));
   return result;
 }
 
-std::vector<std::size_t> Surrogate::pick(std::size_t count, double random) {
-  Numbers chosen, left(ranked_);
-  std::iota(left.begin(), left.end(), 0);
-  std::vector<double> bounds;
-  while (chosen.size() < count && !left.empty()) {
-    std::size_t next = rng_.below(left.size());
-    if (rng_.uniform() >= random) {
-      bounds.clear();
-      for (const std::size_t i : left) bounds.push_back(acquisition(i));
-      next = static_cast<std::size_t>(std::ranges::min_element(bounds) - bounds.begin());
-    }
-    chosen.push_back(left[next]);
-    left.erase(left.begin() + static_cast<std::ptrdiff_t>(next));
-    if (chosen.size() < count) process_.expect(chosen.back());
-  }
-  return chosen;
+std::vector<SamplePtr> Surrogate::pick(const std::vector<SamplePtr>& ranked, std::size_t count, double random) {
+  return model::pick(
+      ranked, count, random, rng_, [this](std::size_t sample) { return acquisition(sample); },
+      [this](std::size_t sample) { process_.expect(sample); });
 }
 
 }  // namespace deplo::search::model

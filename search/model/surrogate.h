@@ -53,9 +53,9 @@ class Surrogate {
 
   /// The acquisition of each sample. Requires ready().
   std::vector<double> rank(const std::vector<SamplePtr>&);
-  /// Indices of `count` samples of the latest rank(), the best first. Each is drawn at random instead with probability
+  /// `count` of the samples of the latest rank(), the best first. Each is drawn at random instead with probability
   /// `random`.
-  std::vector<std::size_t> pick(std::size_t count, double random);
+  std::vector<SamplePtr> pick(const std::vector<SamplePtr>& ranked, std::size_t count, double random);
 
   Rng& rng() { return rng_; }
 
@@ -70,7 +70,6 @@ class Surrogate {
   Points points(const Numbers&);
   std::vector<double> targets();
   std::vector<double> residuals(std::vector<double> logs);
-  void find_prior(const std::vector<SamplePtr>&);
   std::vector<double> costs() const;
   void fit(const std::vector<double>& targets);
   void condition(const std::vector<double>& targets);

@@ -11,9 +11,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 #include <optional>
 
+#include "core/indices.h"
 #include "search/strategies/model_searcher.h"
 #include "search/strategies/race.h"
 
@@ -56,15 +56,11 @@ class Evolve final : public ModelSearcher {
       breed(members);
     }
     surrogate().rank(members);
-    std::vector<model::SamplePtr> round;
-    for (const std::size_t i : surrogate().pick(count, random_share())) round.push_back(members[i]);
-    return round;
+    return surrogate().pick(members, count, random_share());
   }
 
   void select(std::vector<model::SamplePtr>& members, const std::vector<double>& bounds) {
-    std::vector<std::size_t> order(members.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return bounds[i]; });
+    const std::vector<std::size_t> order = indices_by(members.size(), [&](std::size_t i) { return bounds[i]; });
     std::vector<model::SamplePtr> best;
     for (std::size_t i = 0; i < std::min(size_, order.size()); ++i) best.push_back(members[order[i]]);
     members = std::move(best);

@@ -214,9 +214,7 @@ class Shared final : public Searcher {
     for (double& bound : bounds) bound = -bound;  // the pool keeps the least
     pool_.ranked(bounds);
     const double batch = std::clamp(batch_ * static_cast<double>(pool_.count_asked()), 1.0, max_batch);
-    std::vector<model::SamplePtr> round;
-    for (const std::size_t i : statistics_.pick(static_cast<std::size_t>(batch), random_)) round.push_back(frontier[i]);
-    return round;
+    return statistics_.pick(frontier, static_cast<std::size_t>(batch), random_);
   }
 
   void remember(const Trail& trail, double time) {

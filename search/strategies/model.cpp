@@ -31,9 +31,7 @@ class Model final : public ModelSearcher {
     const std::vector<model::SamplePtr> pool = surrogate().candidates();
     if (pool.empty()) return {};
     surrogate().pool().ranked(surrogate().rank(pool));
-    std::vector<model::SamplePtr> round;
-    for (const std::size_t i : surrogate().pick(count, random_share())) round.push_back(pool[i]);
-    return round;
+    return surrogate().pick(pool, count, random_share());
   }
 };
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "core/error.h"
+#include "core/indices.h"
 #include "search/model/regression_targets.h"
 
 namespace deplo::search::strategies {
@@ -48,11 +48,8 @@ void SharedStatistics::add(const model::Codes& codes, double time) {
 }
 
 void SharedStatistics::forget_some() {
-  std::vector<std::size_t> by_time(results_.size());
-  std::iota(by_time.begin(), by_time.end(), 0);
   const auto time = [&](std::size_t i) { return std::isnan(results_[i].time) ? 0.0 : results_[i].time; };
-  std::ranges::stable_sort(by_time, {}, time);
-  std::vector<std::size_t> kept = model::subset(std::move(by_time), kept_results, rng_);
+  std::vector<std::size_t> kept = model::subset(indices_by(results_.size(), time), kept_results, rng_);
   std::ranges::sort(kept);
   std::vector<Result> results;
   for (const std::size_t i : kept) results.push_back(std::move(results_[i]));
@@ -132,18 +129,11 @@ std::vector<double> SharedStatistics::bounds(const std::vector<model::SamplePtr>
   return result;
 }
 
-std::vector<std::size_t> SharedStatistics::pick(std::size_t count, double random) {
-  std::vector<std::size_t> picked, left(sums_.size());
-  std::iota(left.begin(), left.end(), 0);
-  while (picked.size() < count && !left.empty()) {
-    auto next = left.begin() + static_cast<std::ptrdiff_t>(rng_.below(left.size()));
-    if (rng_.uniform() >= random)
-      next = std::ranges::max_element(left, {}, [this](std::size_t sample) { return bound(sample); });
-    picked.push_back(*next);
-    left.erase(next);
-    if (picked.size() < count) visit(picked.back());
-  }
-  return picked;
+std::vector<model::SamplePtr> SharedStatistics::pick(const std::vector<model::SamplePtr>& samples, std::size_t count,
+                                                     double random) {
+  return model::pick(
+      samples, count, random, rng_, [this](std::size_t sample) { return -bound(sample); },
+      [this](std::size_t sample) { visit(sample); });
 }
 
 void SharedStatistics::visit(std::size_t sample) {

@@ -36,10 +36,10 @@ class SharedStatistics {
   void tell(const model::Codes&, double time);
   /// The upper bound of each sample.
   std::vector<double> bounds(const std::vector<model::SamplePtr>&);
-  /// Indices of up to `count` samples of the latest bounds(). The first has the highest bound. Each further sample has
-  /// the highest bound after the samples before it were visited. With probability `random`, a sample is drawn at random
+  /// Up to `count` of the samples of the latest bounds(). The first has the highest bound. Each further sample has the
+  /// highest bound after the samples before it were visited. With probability `random`, a sample is drawn at random
   /// instead.
-  std::vector<std::size_t> pick(std::size_t count, double random);
+  std::vector<model::SamplePtr> pick(const std::vector<model::SamplePtr>&, std::size_t count, double random);
 
  private:
   struct Result {

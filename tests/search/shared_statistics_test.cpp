@@ -90,12 +90,12 @@ TEST_F(SharedStatisticsTest, PicksSpreadOut) {
   const std::vector<model::SamplePtr> samples = {sample(1, 9), sample(1, 10), sample(9, 9)};
   const std::vector<double> bounds = statistics_.bounds(samples);
   const auto highest = static_cast<std::size_t>(std::ranges::max_element(bounds) - bounds.begin());
-  const std::vector<std::size_t> picked = statistics_.pick(5, 0);
+  const std::vector<model::SamplePtr> picked = statistics_.pick(samples, 5, 0);
   ASSERT_EQ(picked.size(), 3u);
-  EXPECT_EQ(picked[0], highest);
-  EXPECT_EQ(std::set<std::size_t>(picked.begin(), picked.end()).size(), 3u);
+  EXPECT_EQ(picked[0], samples[highest]);
+  EXPECT_EQ(std::set<model::SamplePtr>(picked.begin(), picked.end()).size(), 3u);
   if (highest < 2) {
-    EXPECT_EQ(picked[1], 2u) << "not the neighbour of the first";
+    EXPECT_EQ(picked[1], samples[2]) << "not the neighbour of the first";
   }
 }
 
