@@ -5,13 +5,40 @@
 #include <utility>
 #include <vector>
 
+#include "core/error.h"
 #include "core/hash.h"
 #include "engine/compile/kernel_space.h"
-#include "engine/compile/restricted_space.h"
 #include "engine/foreign/opaque_kernel.h"
 
 namespace deplo::engine {
 namespace {
+
+/// A position whose fork offers only the options that restrictions allow.
+class RestrictedPosition final : public search::Position {
+ public:
+  RestrictedPosition(search::PositionPtr whole, std::shared_ptr<const Restrictions> restrictions)
+      : whole_(std::move(whole)), restrictions_(std::move(restrictions)) {
+    if (!whole_->fork()) return;
+    options_ = allowed_options(*whole_->fork(), *restrictions_);
+    fork_ = with_options(*whole_->fork(), options_);
+  }
+
+  const std::optional<Fork>& fork() const override { return fork_; }
+  const Trail& trail() const override { return whole_->trail(); }
+  search::PositionPtr choose(std::size_t option) const override {
+    CHECK(option < options_.size());
+    return std::make_shared<RestrictedPosition>(whole_->choose(options_[option]), restrictions_);
+  }
+  // leaves() is 1 for every option: the counts of the unrestricted space do not hold under restrictions.
+
+  const search::Position& whole() const { return *whole_; }
+
+ private:
+  search::PositionPtr whole_;
+  std::shared_ptr<const Restrictions> restrictions_;  // shared by the whole tree
+  std::optional<Fork> fork_;
+  std::vector<std::size_t> options_;  // indices of the allowed options in the unrestricted fork
+};
 
 /// The decisions of an opaque kernel as a search space.
 class OpaqueSpace final : public CandidateSpace {
@@ -19,7 +46,8 @@ class OpaqueSpace final : public CandidateSpace {
   OpaqueSpace(const OpaqueKernel& kernel, const Restrictions& restrictions)
       : kernel_(kernel), restrictions_(restrictions), root_(kernel.space().root()) {
     // The unrestricted space knows how many candidates are below an option; a restricted one does not.
-    if (!restrictions.empty()) root_ = restricted(root_, restrictions);
+    if (!restrictions.empty())
+      root_ = std::make_shared<RestrictedPosition>(root_, std::make_shared<const Restrictions>(restrictions));
   }
 
   search::PositionPtr root() const override { return root_; }
@@ -34,7 +62,8 @@ class OpaqueSpace final : public CandidateSpace {
   Trail untuned() const override { return search::heuristic(kernel_.space())->trail(); }
   Compiled compile(const search::Position& candidate) const override {
     Trail trail = candidate.trail();
-    Result<measure::KernelCode> code = kernel_.launchable(unrestricted(candidate));
+    const auto* const restricted = dynamic_cast<const RestrictedPosition*>(&candidate);
+    Result<measure::KernelCode> code = kernel_.launchable(restricted == nullptr ? candidate : restricted->whole());
     if (!code.ok()) {
       std::string digest = deplo::digest(fmt::format("{}: {}", print(trail), code.failure().message));
       return {std::move(trail), {}, std::move(digest), code.failure()};
