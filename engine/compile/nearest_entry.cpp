@@ -26,16 +26,6 @@ std::string comparable_form(ir::Program kernel) {
   return print(ir::schedule_form(std::move(kernel)).program);
 }
 
-/// Parses the kernel of an entry. Returns nullopt if the row is damaged.
-std::optional<ir::Program> parse_entry(const std::string& text) {
-  try {
-    ir::Program loop = ir::parse(text);
-    if (loop.level == ir::Level::loop && verify(loop).empty()) return loop;
-  } catch (const Error&) {
-  }
-  return std::nullopt;
-}
-
 std::string shapes_of(const ir::Program& kernel) {
   std::vector<std::string> texts;
   for (const ir::Buffer& buffer : kernel.buffers) texts.push_back(ir::print(buffer.shape));
@@ -68,6 +58,15 @@ std::size_t different_lines(const std::string& a, const std::string& b) {
 }
 
 }  // namespace
+
+std::optional<ir::Program> parse_entry(const std::string& text) {
+  try {
+    ir::Program loop = ir::parse(text);
+    if (loop.level == ir::Level::loop && verify(loop).empty()) return loop;
+  } catch (const Error&) {
+  }
+  return std::nullopt;
+}
 
 Entries::Entries(measure::Store& store, measure::DeviceInfo device, std::optional<std::int64_t> id)
     : device_(std::move(device)), id_(id) {

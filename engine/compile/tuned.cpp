@@ -47,17 +47,6 @@ void rename_buffers(ir::Body& body, const std::map<std::string, std::string>& na
   });
 }
 
-// Returns the schedule form of a stored kernel; nullopt if the text is not a valid kernel. replay() reports an
-// invalid text if the kernel itself is looked up.
-std::optional<std::string> form_of_text(const std::string& text) {
-  try {
-    const ir::Program loop = ir::parse(text);
-    if (loop.level == ir::Level::loop && verify(loop).empty()) return print(ir::schedule_form(loop).program);
-  } catch (const Error&) {
-  }
-  return std::nullopt;
-}
-
 bool is_measured_here(Origin origin) {
   return origin == Origin::tuned || origin == Origin::shared || origin == Origin::family;
 }
@@ -353,8 +342,9 @@ std::optional<Schedule> TunedCache::find_nearest(const ir::Program& kernel, std:
   const std::string mine = print(ir::schedule_form(kernel).program);
   std::vector<std::pair<double, measure::StoredSchedule>> near;
   for (measure::StoredSchedule& stored : store_->schedules(std::nullopt, *device_, tolerance_)) {
-    const auto theirs = form_of_text(stored.kernel.text);
-    const double apart = theirs ? shape_distance(mine, *theirs) : std::numeric_limits<double>::infinity();
+    const auto theirs = parse_entry(stored.kernel.text);
+    if (!theirs) continue;
+    const double apart = shape_distance(mine, print(ir::schedule_form(*theirs).program));
     if (std::isfinite(apart)) near.emplace_back(apart, std::move(stored));
   }
   std::ranges::stable_sort(near, {}, [](const auto& entry) { return entry.first; });

@@ -18,25 +18,10 @@
 #include "ir/walk.h"
 #include "measure/device.h"
 #include "measure/protocol/protocol.h"
-#include "measure/store/store.h"
 #include "rules/lower.h"
 
 namespace deplo::engine {
 namespace {
-
-struct Trial {
-  Trail trail;
-  double microseconds = 0;
-};
-
-std::vector<Trial> valid_trials(measure::Store& store, const StoreKey& key) {
-  std::vector<Trial> trials;
-  for (const measure::KnownTrial& known : store.known_trials(key.kernel, key.device, key.protocol)) {
-    const double us = known.trial.timing.median_us;
-    if (known.trial.status == Status::ok && us > 0) trials.push_back({parse_trail(known.trial.trail), us});
-  }
-  return trials;
-}
 
 std::string extents_of(const ir::Program& loop) {
   std::string text;
@@ -54,20 +39,23 @@ std::string value_of(const Trail& trail, std::string_view knob) {
 
 /// Returns one option for each knob of the heuristic's schedule that was tried both with its value and with other
 /// values.
-std::vector<FirstOption> options_of(const StoreKey& key, const std::vector<Trial>& trials) {
+std::vector<FirstOption> options_of(const StoreKey& key, const std::vector<measure::KnownTrial>& trials) {
   const ir::Program loop = parse_kernel(key.text, {}, key.name);
   const Trail heuristic = rules::heuristic(loop, measure::target_of(key.info)).trail();
+  std::vector<Trail> trails;
+  for (const measure::KnownTrial& known : trials) trails.push_back(parse_trail(known.trial.trail));
   std::vector<FirstOption> options;
   for (const Choice& choice : heuristic) {
     FirstOption option{choice.knob, key.name, key.info.name, extents_of(loop), deplo::print(choice.value), ""};
     double with_first = std::numeric_limits<double>::infinity(), fastest = with_first;
-    for (const Trial& trial : trials) {
-      const std::string value = value_of(trial.trail, choice.knob);
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      const std::string value = value_of(trails[i], choice.knob);
+      const double us = trials[i].trial.timing.median_us;
       const bool is_first = value == option.first;
       ++(is_first ? option.trials : option.others);
-      if (is_first) with_first = std::min(with_first, trial.microseconds);
-      if (trial.microseconds < fastest) {
-        fastest = trial.microseconds;
+      if (is_first) with_first = std::min(with_first, us);
+      if (us < fastest) {
+        fastest = us;
         option.best = value;
       }
     }

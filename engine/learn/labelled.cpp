@@ -2,18 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <optional>
 
 #include "core/error.h"
 #include "engine/learn/store_keys.h"
 #include "engine/learn/unpacked_store.h"
 #include "engine/loop/kernel.h"
-#include "measure/store/store.h"
 #include "rules/cost/features.h"
-#include "rules/cost/roofline.h"
-#include "rules/lower.h"
 
 namespace deplo::engine {
 
@@ -21,37 +18,19 @@ using search::model::Labelled;
 
 namespace {
 
-/// Returns the features of a schedule, or nullopt if the trail no longer fits the rules.
-std::optional<rules::Features> features_of(const ir::Program& loop, const Target& target, const std::string& trail) {
-  const auto lowering = rules::follow(loop, target, parse_trail(trail), rules::TrailIs::whole);
-  if (!lowering.ok()) return std::nullopt;
-  return rules::features(lowering.value().program(), target);
-}
-
-/// Returns the valid trials, or `max_trials` of them, evenly spaced.
-std::vector<measure::KnownTrial> valid_trials(measure::Store& store, const StoreKey& key, std::size_t max_trials) {
-  std::vector<measure::KnownTrial> trials = store.known_trials(key.kernel, key.device, key.protocol);
-  std::erase_if(trials, [](const measure::KnownTrial& known) {
-    return known.trial.status != Status::ok || !(known.trial.timing.median_us > 0);
-  });
-  if (trials.size() <= max_trials) return trials;
-  std::vector<measure::KnownTrial> selection;
-  for (std::size_t i = 0; i < max_trials; ++i) selection.push_back(std::move(trials[i * trials.size() / max_trials]));
-  return selection;
-}
-
 Labelled label(measure::Store& store, const StoreKey& key, std::size_t max_trials) {
   const ir::Program loop = parse_kernel(key.text, {}, key.name);
   const Target target = measure::target_of(key.info);
   const rules::Ceilings ceilings = store.ceilings(key.device);
-  Labelled set{key.name, key.info.name, key.name, {rules::feature_names().size(), {}}, {}, {}};
-  for (const measure::KnownTrial& known : valid_trials(store, key, max_trials)) {
-    const auto found = features_of(loop, target, known.trial.trail);
-    if (!found) continue;
-    const std::vector<float> values = rules::feature_vector(*found);
-    std::ranges::copy(values, set.points.add());
-    set.logs.push_back(std::log(known.trial.timing.median_us));
-    set.analytic.push_back(std::log(rules::roofline_us(*found, target, ceilings)));
+  Labelled set = empty_set(key.name, key.info.name);
+  const std::vector<measure::KnownTrial> trials = valid_trials(store, key);
+  const std::size_t count = std::min(trials.size(), max_trials);
+  for (std::size_t i = 0; i < count; ++i) {
+    const measure::TrialRecord& trial = trials[i * trials.size() / count].trial;
+    const auto lowering = rules::follow(loop, target, parse_trail(trial.trail), rules::TrailIs::whole);
+    if (!lowering.ok()) continue;  // the trail no longer fits the rules
+    add_point(set, lowering.value(), ceilings);
+    set.logs.push_back(std::log(trial.timing.median_us));
   }
   return set;
 }
@@ -79,6 +58,16 @@ Column column(const search::Knob& knob) {
 }
 
 }  // namespace
+
+Labelled empty_set(const std::string& kernel, const std::string& device) {
+  return {kernel, device, kernel, {rules::feature_names().size(), {}}, {}, {}};
+}
+
+void add_point(Labelled& set, const rules::Lowering& lowering, const rules::Ceilings& ceilings) {
+  const rules::Features features = rules::features(lowering.program(), lowering.target());
+  std::ranges::copy(rules::feature_vector(features), set.points.add());
+  set.analytic.push_back(std::log(rules::roofline_us(features, lowering.target(), ceilings)));
+}
 
 std::vector<Labelled> label_store(const std::string& file, std::size_t min_records, std::size_t max_trials) {
   const UnpackedStore unpacked(file);

@@ -5,16 +5,23 @@
 #include <string>
 #include <vector>
 
+#include "rules/cost/roofline.h"
+#include "rules/lower.h"
 #include "search/model/labelled.h"
 #include "search/records/records.h"
 
 namespace deplo::engine {
 
+/// Returns a set without points, for the features of schedules.
+search::model::Labelled empty_set(const std::string& kernel, const std::string& device = "");
+/// Adds the features of a schedule (rules::feature_vector()) and the estimate of the analytic model
+/// (rules::roofline_us()), but no time.
+void add_point(search::model::Labelled&, const rules::Lowering&, const rules::Ceilings&);
+
 /// Returns one set for each of the store_keys() (engine/learn/store_keys.h). A set has the latest valid trial of each
-/// trail, but at most `max_trials` trials, evenly spaced among all of them. Points are rules::feature_vector(). The
-/// analytic model is rules::roofline_us() with the ceilings that the store has for the device. Trails that no longer
-/// fit, sets of fewer than `min_records` records, and imported kernels are left out. Throws Error if the store cannot
-/// be read.
+/// trail, but at most `max_trials` trials, evenly spaced among all of them. The ceilings are those that the store has for
+/// the device. Trails that no longer fit, sets of fewer than `min_records` records, and imported kernels are left out.
+/// Throws Error if the store cannot be read.
 std::vector<search::model::Labelled> label_store(const std::string& file, std::size_t min_records,
                                                  std::size_t max_trials = std::numeric_limits<std::size_t>::max());
 

@@ -8,10 +8,9 @@
 #include <string>
 #include <utility>
 
+#include "engine/learn/labelled.h"
 #include "engine/loop/kernel.h"
 #include "measure/device.h"
-#include "rules/cost/features.h"
-#include "rules/cost/roofline.h"
 #include "rules/lower.h"
 #include "search/count.h"
 
@@ -20,16 +19,6 @@ namespace deplo::engine {
 using search::model::Labelled;
 
 namespace {
-
-Labelled empty_set(const std::string& kernel) {
-  return {kernel, "", kernel, {rules::feature_names().size(), {}}, {}, {}};
-}
-
-void add(Labelled& set, const rules::Lowering& lowering, const rules::Ceilings& ceilings) {
-  const rules::Features features = rules::features(lowering.program(), lowering.target());
-  std::ranges::copy(rules::feature_vector(features), set.points.add());
-  set.analytic.push_back(std::log(rules::roofline_us(features, lowering.target(), ceilings)));
-}
 
 Trail trail_of(const search::Records& records, std::size_t row) {
   Trail trail;
@@ -74,7 +63,7 @@ search::SourceTask prior_source(const KernelSpace& space, const rules::Ceilings&
   std::set<std::string> seen;
   const auto note = [&](const search::Candidate& candidate) {
     if (!seen.insert(print(candidate->trail())).second) return;
-    add(set, KernelSpace::lowering(*candidate), ceilings);
+    add_point(set, KernelSpace::lowering(*candidate), ceilings);
     source.push_back({candidate->trail()});
   };
   note(search::heuristic(space));
@@ -114,7 +103,7 @@ std::shared_ptr<const search::Records> prior_records(const StoredSpace& space, c
     if (!lowered.ok()) continue;
     const auto options = records.options_of(row);
     believed.options.insert(believed.options.end(), options.begin(), options.end());
-    add(set, lowered.value(), space.ceilings);
+    add_point(set, lowered.value(), space.ceilings);
   }
   for (const double log : prior(set)) believed.records.emplace_back().outcome = {Status::ok, std::exp(log), {}};
   return believed.records.empty() ? nullptr : std::make_shared<const search::Records>(std::move(believed));

@@ -32,4 +32,12 @@ std::vector<StoreKey> store_keys(const std::string& store) {
   return keys;
 }
 
+std::vector<measure::KnownTrial> valid_trials(measure::Store& store, const StoreKey& key) {
+  std::vector<measure::KnownTrial> trials = store.known_trials(key.kernel, key.device, key.protocol);
+  std::erase_if(trials, [](const measure::KnownTrial& known) {
+    return known.trial.status != Status::ok || !(known.trial.timing.median_us > 0);
+  });
+  return trials;
+}
+
 }  // namespace deplo::engine

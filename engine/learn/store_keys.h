@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "measure/device_info.h"
+#include "measure/store/store.h"
 
 namespace deplo::engine {
 
@@ -21,5 +22,8 @@ struct StoreKey {
 /// Returns all keys that have trials, in the order of their ids. Reduced-effort protocols, under which every valid time
 /// is `stopped`, are left out. Throws Error, also if the file does not exist.
 std::vector<StoreKey> store_keys(const std::string& store);
+
+/// Returns the latest trial of each trail, if its time is valid.
+std::vector<measure::KnownTrial> valid_trials(measure::Store&, const StoreKey&);
 
 }  // namespace deplo::engine
