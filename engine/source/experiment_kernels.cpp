@@ -18,9 +18,11 @@
 namespace deplo::engine {
 namespace {
 
-ir::Symbols read_symbols(const Config& config) {
+/// Reads the sizes of an entry's symbols, if it has any.
+ir::Symbols read_symbols(const Config& entry) {
   ir::Symbols symbols;
-  for (const auto& [name, value] : config.entries()) symbols[name] = value.integer(1, max_extent);
+  if (const auto given = entry.find("symbols"))
+    for (const auto& [name, value] : given->entries()) symbols[name] = value.integer(1, max_extent);
   return symbols;
 }
 
@@ -69,16 +71,13 @@ void read_family(const Config& config, Entry& entry) {
 void read_graph(const Config& config, const std::filesystem::path& folder, Entry& entry) {
   if (config.has("expression")) {
     check_keys(config, {"expression", "symbols", "shapes", "held_out"}, SourceKind::expression);
-    const auto symbols = config.find("symbols");
-    entry.source.from =
-        Expression{config.at("expression").text(), "expression", symbols ? read_symbols(*symbols) : ir::Symbols{}};
+    entry.source.from = Expression{config.at("expression").text(), "expression", read_symbols(config)};
     read_family(config, entry);
     entry.name = config.at("name").text();
   } else if (config.has("pt2")) {
     check_keys(config, {"pt2", "symbols", "shapes", "held_out"}, SourceKind::pt2);
     const std::string file = config.at("pt2").text();
-    const auto symbols = config.find("symbols");
-    const ir::Symbols sizes = symbols ? read_symbols(*symbols) : ir::Symbols{};
+    const ir::Symbols sizes = read_symbols(config);
     entry.source.from = Pt2File{resolve(file, ".pt2", folder), sizes};
     read_family(config, entry);
     entry.name = config.text_or("name", default_name(file, sizes));
@@ -97,9 +96,9 @@ void read_graph(const Config& config, const std::filesystem::path& folder, Entry
 void read_kernel(const Config& config, const std::filesystem::path& folder, Entry& entry) {
   check_keys(config, {"kernel", "symbols", "shapes", "held_out"}, SourceKind::kernel);
   const Config kernel = config.at("kernel");
-  const auto symbols = config.find("symbols");
-  const ir::Symbols bound = symbols ? read_symbols(*symbols) : ir::Symbols{};
-  entry.source.from = LoopKernel{resolve(kernel.text(), ".loop", folder), bound, (symbols ? *symbols : kernel).place()};
+  const ir::Symbols bound = read_symbols(config);
+  entry.source.from =
+      LoopKernel{resolve(kernel.text(), ".loop", folder), bound, config.find("symbols").value_or(kernel).place()};
   entry.name = config.text_or("name", default_name(kernel.text(), bound));
   entry.place = kernel.place();
   read_family(config, entry);
@@ -121,7 +120,7 @@ void read_tile(const Config& config, const std::filesystem::path& folder, Entry&
   entry.place = config.place();
 }
 
-Entry read_kernel_file(const Config& config, const std::filesystem::path& folder) {
+void read_kernel_file(const Config& config, const std::filesystem::path& folder, Entry& entry) {
   config.only({"kernel_file", "space", "name", "inputs", "objectives", "restrict"});
   std::error_code error;
   const auto found = [&](const Config& name) {
@@ -130,13 +129,9 @@ Entry read_kernel_file(const Config& config, const std::filesystem::path& folder
   };
   foreign::Files files{found(config.at("space"))};
   if (const auto kernel = config.find("kernel_file")) files.kernel = found(*kernel);
-  Entry entry;
   entry.source.from = std::move(files);
   entry.name = config.text_or("name", "");
-  if (const auto inputs = config.find("inputs")) entry.inputs = read_inputs(*inputs, folder);
-  if (const auto restrict_own = config.find("restrict")) entry.restrictions = read_restrictions(*restrict_own);
   entry.place = config.place();
-  return entry;
 }
 
 }  // namespace
@@ -159,22 +154,19 @@ Entry read_entry(const Config& config, const std::filesystem::path& folder, cons
   config.only(keys);
   int kinds = 0;
   for (const char* kind : {"kernel", "expression", "pt2", "model", "tile"}) kinds += config.has(kind);
-  std::optional<measure::Objectives> objectives;
+  const bool is_kernel_file = kinds == 0 && (config.has("kernel_file") || config.has("space"));
+  Entry entry;
   if (const auto given = config.find("objectives")) {
-    objectives = foreign::read_objectives(*given);
-    if (config.has("shapes") && !objectives->empty())
+    entry.objectives = foreign::read_objectives(*given);
+    if (config.has("shapes") && !entry.objectives->empty())
       throw Error(given->place() + ": objectives cannot be combined with shapes, whose schedules are chosen by time");
   }
-  if (kinds == 0 && (config.has("kernel_file") || config.has("space"))) {
-    Entry entry = read_kernel_file(config, folder);
-    entry.objectives = std::move(objectives);
-    return entry;
-  }
-  if (kinds != 1)
+  if (kinds != 1 && !is_kernel_file)
     throw Error(fmt::format("{}: expected one of the keys kernel, expression, pt2, model, tile, space, found {}",
                             config.place(), kinds == 0 ? "none of them" : "several"));
-  Entry entry;
-  if (config.has("kernel"))
+  if (is_kernel_file)
+    read_kernel_file(config, folder, entry);
+  else if (config.has("kernel"))
     read_kernel(config, folder, entry);
   else if (config.has("tile"))
     read_tile(config, folder, entry);
@@ -188,7 +180,6 @@ Entry read_entry(const Config& config, const std::filesystem::path& folder, cons
   entry.tf32_of_all = !own.allow_tf32;
   if (const auto inputs = config.find("inputs")) entry.inputs = read_inputs(*inputs, folder);
   if (const auto restrict_own = config.find("restrict")) entry.restrictions = read_restrictions(*restrict_own);
-  entry.objectives = std::move(objectives);
   return entry;
 }
 

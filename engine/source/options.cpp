@@ -20,14 +20,9 @@ bool read_switch(std::string_view text, std::string_view place) {
 
 std::string_view switch_text(bool is) { return is ? "true" : "false"; }
 
-Value parse_attention(std::string_view text, std::string_view place) {
-  if (text == "auto" || text == "fused" || text == "split") return std::string(text);
-  throw Error(fmt::format("{}: expected auto, fused or split, found '{}'", place, text));
-}
-
-Value parse_form(std::string_view text, std::string_view place) {
-  if (text == "auto" || text == "elements" || text == "blocks") return std::string(text);
-  throw Error(fmt::format("{}: expected auto, elements or blocks, found '{}'", place, text));
+Value parse_word(std::string_view text, std::string_view place, std::string_view one, std::string_view other) {
+  if (text == "auto" || text == one || text == other) return std::string(text);
+  throw Error(fmt::format("{}: expected auto, {} or {}, found '{}'", place, one, other, text));
 }
 
 Value parse_key_parts(std::string_view text, std::string_view place) {
@@ -88,7 +83,7 @@ constexpr std::array<SourceOption, 5> options = {{
      .taken_by = is_graph,
      .refusal = "which is not a graph",
      .read = [](std::string_view text, std::string_view place,
-                SourceOptions& to) { fix(to, "attention", parse_attention(text, place)); },
+                SourceOptions& to) { fix(to, "attention", parse_word(text, place, "fused", "split")); },
      .print = [](const SourceOptions& of) { return print_fixed(of, "attention"); }},
     {.name = "key_parts",
      .words = "auto|N",
@@ -110,7 +105,7 @@ constexpr std::array<SourceOption, 5> options = {{
      .taken_by = [](SourceKind kind) { return kind == SourceKind::tile; },
      .refusal = "which is not a tile program",
      .read = [](std::string_view text, std::string_view place,
-                SourceOptions& to) { fix(to, "form", parse_form(text, place)); },
+                SourceOptions& to) { fix(to, "form", parse_word(text, place, "elements", "blocks")); },
      .print = [](const SourceOptions& of) { return print_fixed(of, "form"); }},
 }};
 
