@@ -11,6 +11,7 @@
 #include "attack/kinds.h"
 #include "attack/mutate.h"
 #include "ir/torch/pt2_file.h"
+#include "search/records/formats/one_space.h"
 
 namespace deplo::attack {
 namespace {

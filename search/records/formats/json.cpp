@@ -446,16 +446,12 @@ class JsonReader {
 
 }  // namespace
 
-Records parse_json_records(std::string_view text, const std::string& place, const Reading& reading) {
-  return JsonReader(place, reading).read(text);
-}
-
 Records records::read_t4(Json document, const std::string& place, const Reading& reading) {
   return JsonReader(place, reading).read(std::move(document));
 }
 
 std::vector<Records> records::parse_json_source(const Source& source) {
-  return {parse_json_records(source.text, source.place, source.reading)};
+  return {JsonReader(source.place, source.reading).read(source.text)};
 }
 
 std::vector<std::string> parse_t1_parameters(std::string_view text, const std::string& place) {

@@ -52,11 +52,6 @@ void refuse_broken_json(std::string_view text, const std::string& place) {
   }
 }
 
-Records only(std::vector<Records> spaces, const std::string& place) {
-  if (spaces.size() != 1) throw Error(fmt::format("{}: expected one recorded space, found {}", place, spaces.size()));
-  return std::move(spaces.front());
-}
-
 }  // namespace
 
 std::vector<Records> parse_spaces(std::string_view text, const std::string& place, const Reading& reading) {
@@ -78,10 +73,6 @@ std::vector<Records> parse_spaces(std::string_view text, const std::string& plac
   throw NotRecorded(place, "expected a recorded space, " + records::unknown_format(outline));
 }
 
-Records parse_records(std::string_view text, const std::string& place, const Reading& reading) {
-  return only(parse_spaces(text, place, reading), place);
-}
-
 std::string recorded_formats() {
   std::string text;
   for (const records::RecordFormat& format : records::all_formats())
@@ -96,14 +87,8 @@ std::vector<Records> read_spaces(const std::filesystem::path& file, const Readin
   if (own.columns.parameters.empty()) own.columns.parameters = t1_parameters(file, stem);
   if (own.companion.empty()) own.companion = helion_metadata(file, stem);
   std::vector<Records> spaces = parse_spaces(records::read_unpacked(file), file.string(), own);
-  for (Records& records : spaces) {
-    records.name = spaces.size() == 1 ? name : fmt::format("{}/{}", name, records.kernel);
-  }
+  for (Records& records : spaces) records.name = spaces.size() == 1 ? name : fmt::format("{}/{}", name, records.kernel);
   return spaces;
-}
-
-Records read_records(const std::filesystem::path& file, const Reading& reading) {
-  return only(read_spaces(file, reading), file.string());
 }
 
 }  // namespace deplo::search

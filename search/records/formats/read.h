@@ -58,10 +58,6 @@ struct Reading {
 /// `place`, also if a table's parameters cannot be distinguished from its results; NotRecorded if the text is in no
 /// format that this reads.
 std::vector<Records> parse_spaces(std::string_view text, const std::string& place, const Reading& reading = {});
-/// parse_spaces() of a file with one space. Throws Error if it has several.
-Records parse_records(std::string_view text, const std::string& place, const Reading& reading = {});
-Records parse_json_records(std::string_view text, const std::string& place, const Reading& reading);
-Records parse_table_records(std::string_view text, const std::string& place, const Reading& reading);
 
 /// The formats that parse_spaces() reads, one per line, as text for users.
 std::string recorded_formats();
@@ -73,11 +69,9 @@ std::vector<std::string> parse_t1_parameters(std::string_view text, const std::s
 /// "folder/stem/kernel". If `reading` names no parameters, those of a table NAME.csv are taken from NAME.T1.json in the
 /// same folder, if that file exists; a log of Helion is read together with NAME.meta.jsonl.
 std::vector<Records> read_spaces(const std::filesystem::path& file, const Reading& reading = {});
-/// read_spaces() of a file with one space. Throws Error if it has several.
-Records read_records(const std::filesystem::path& file, const Reading& reading = {});
 
 enum class Format { kernel_tuner, t4, table };
-/// Prints the records, so that parse_records() of the text returns them. Results other than the objective are not kept.
+/// Prints the records, so that parse_spaces() of the text returns them. Results other than the objective are not kept.
 std::string print_records(const Records&, Format);
 
 }  // namespace deplo::search

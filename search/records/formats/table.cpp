@@ -446,7 +446,8 @@ Columns guess_columns(const std::vector<std::string>& heads, const std::string& 
   return columns;
 }
 
-Records parse_table_records(std::string_view text, const std::string& place, const Reading& reading) {
+std::vector<Records> records::parse_table_source(const Source& source) {
+  const auto& [text, place, reading] = source;
   records::CsvLines lines(text, place);
   std::vector<std::string> heads;
   if (!lines.next(heads)) throw Error(place + ": expected a table (CSV), found nothing");
@@ -456,11 +457,7 @@ Records parse_table_records(std::string_view text, const std::string& place, con
                       "expected a recorded space, found text that is not a table; `deplo db import --list-formats` "
                       "lists the supported formats");
   }
-  return TableReader(place, heads, reading).read(lines);
-}
-
-std::vector<Records> records::parse_table_source(const Source& source) {
-  return {parse_table_records(source.text, source.place, source.reading)};
+  return {TableReader(place, heads, reading).read(lines)};
 }
 
 }  // namespace deplo::search

@@ -16,7 +16,7 @@
 #include "apps/run_program.h"
 #include "core/error.h"
 #include "core/file.h"
-#include "search/records/formats/read.h"
+#include "search/records/formats/one_space.h"
 
 namespace deplo::apps {
 namespace {

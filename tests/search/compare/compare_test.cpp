@@ -7,7 +7,7 @@
 
 #include "search/compare/contest.h"
 #include "search/quantile.h"
-#include "search/records/formats/read.h"
+#include "search/records/formats/one_space.h"
 #include "search/tables.h"
 
 namespace deplo::search::compare {

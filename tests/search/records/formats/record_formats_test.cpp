@@ -9,7 +9,7 @@
 #include "core/file.h"
 #include "core/rng.h"
 #include "search/records/formats/formats.h"
-#include "search/records/formats/read.h"
+#include "search/records/formats/one_space.h"
 #include "search/records/formats/sample_folder.h"
 #include "search/records/formats/space_files.h"
 

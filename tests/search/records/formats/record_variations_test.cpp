@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "search/records/formats/read.h"
+#include "search/records/formats/one_space.h"
 
 namespace deplo::search::record_variations_test {
 namespace {

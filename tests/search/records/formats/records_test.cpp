@@ -10,7 +10,7 @@
 
 #include "core/file.h"
 #include "core/rng.h"
-#include "search/records/formats/read.h"
+#include "search/records/formats/one_space.h"
 #include "search/records/table_space.h"
 
 namespace deplo::search::records_test {
