@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "core/config.h"
-#include "core/error.h"
 #include "core/hash.h"
 #include "core/text/characters.h"
 #include "core/text/json.h"

@@ -4,7 +4,6 @@
 
 #include <optional>
 
-#include "core/error.h"
 #include "core/trail.h"
 #include "engine/compile/compiled.h"
 #include "engine/loop/kernel.h"

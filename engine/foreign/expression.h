@@ -1,7 +1,6 @@
 // Expressions in the spaces of kernel files: constraints, sizes and values, in the syntax of Python and C.
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>

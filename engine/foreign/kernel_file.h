@@ -3,7 +3,6 @@
 // (https://github.com/odgaard/TuningSchema) as JSON, or the same keys as YAML. docs/kernel_files.md lists all keys.
 #pragma once
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>

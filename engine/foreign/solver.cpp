@@ -3,12 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
-#include <span>
 #include <unordered_map>
 #include <utility>
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/error.h"
 #include "engine/learn/store_keys.h"
 #include "engine/learn/unpacked_store.h"
 #include "engine/loop/kernel.h"

@@ -1,6 +1,5 @@
 #include "engine/learn/unpacked_store.h"
 
-#include <filesystem>
 #include <fstream>
 #include <string_view>
 

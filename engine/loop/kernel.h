@@ -1,6 +1,5 @@
 // Finds kernels by name: Loop IR text under configs/kernels or in the user's own .loop file, bound to sizes.
 #pragma once
-#include <cstdint>
 #include <string>
 #include <string_view>
 

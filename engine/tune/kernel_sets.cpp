@@ -1,13 +1,10 @@
 #include "engine/tune/kernel_sets.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
 #include <set>
 #include <utility>
 
-#include "core/error.h"
 #include "engine/source/experiment_kernels.h"
 #include "engine/source/load.h"
 #include "engine/tune/ties.h"

@@ -1,7 +1,6 @@
 // The alternative sets of kernels that a source may become, depending on decisions about the source as a whole
 // (engine/source/alternatives.h). Tuning measures the sets and chooses the one with the least total time.
 #pragma once
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>

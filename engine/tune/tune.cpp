@@ -6,7 +6,6 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "core/error.h"

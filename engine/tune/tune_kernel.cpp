@@ -10,7 +10,6 @@
 #include <tuple>
 #include <utility>
 
-#include "core/error.h"
 #include "core/text/text.h"
 #include "engine/compile/kernel_space.h"
 #include "engine/learn/labelled.h"

@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <exception>
 #include <map>
 #include <mutex>
 #include <numeric>
 #include <thread>
-#include <utility>
 
 #include "core/error.h"
 #include "search/guarded.h"

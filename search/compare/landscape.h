@@ -3,7 +3,6 @@
 //   algorithms for auto-tuning, FGCS 159 (2024) 489–504, doi 10.1016/j.future.2024.05.021
 // Values are ordered from worst to best: d_0 >= … >= d_{N-1} = f_opt, over the N valid configurations.
 #pragma once
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

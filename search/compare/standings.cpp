@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <cmath>
 
 #include "core/error.h"
 #include "search/compare/contest.h"

@@ -1,7 +1,6 @@
 // Statistics for comparisons. Pure functions, each with its literature.
 #pragma once
 #include <cstddef>
-#include <functional>
 #include <span>
 #include <vector>
 

@@ -4,7 +4,6 @@
 #include <xgboost/c_api.h>
 
 #include <cmath>
-#include <string>
 
 #include "core/error.h"
 

@@ -1,7 +1,5 @@
 #include "search/strategies/proposer.h"
 
-#include <utility>
-
 #include "search/trails.h"
 
 namespace deplo::search::strategies {

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/error.h"
 #include "core/indices.h"
 #include "search/model/regression_targets.h"
 

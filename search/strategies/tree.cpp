@@ -1,7 +1,6 @@
 #include "search/strategies/tree.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace deplo::search::strategies {
 namespace {

@@ -10,7 +10,6 @@
 // All times are in ms.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <optional>
 
