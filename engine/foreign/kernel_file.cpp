@@ -58,6 +58,12 @@ Operand constant(const Expression& expression, const Config& at) {
   return expression.evaluate({});
 }
 
+/// Returns the elements of a list, or a single value as a list.
+List elements_of(Operand value) {
+  if (auto* list = std::get_if<List>(&value)) return std::move(*list);
+  return {std::get<Scalar>(std::move(value))};
+}
+
 /// Reads a list, or a text that contains a list in Python's syntax.
 List values_of(const Config& config, bool is_text) {
   List values;
@@ -65,9 +71,7 @@ List values_of(const Config& config, bool is_text) {
     for (const Config& item : config.items()) values.push_back(scalar_of(item, is_text));
     return values;
   }
-  Operand value = constant(Expression::parse(config.text(), config.place()), config);
-  if (auto* list = std::get_if<List>(&value)) return std::move(*list);
-  return {std::get<Scalar>(value)};
+  return elements_of(constant(Expression::parse(config.text(), config.place()), config));
 }
 
 Parameter read_parameter(const Config& config) {
@@ -414,10 +418,8 @@ struct KernelFile::Reader {
   /// Reads a size that may depend on the configuration.
   Expression launch_size(const Config& text) const {
     Expression expression = expression_of(text);
-    const auto& all = to.space_->parameters();
     for (const std::string& name : expression.names())
-      if (name != "ProblemSize" && std::ranges::find(all, name, &Parameter::name) == all.end())
-        unknown(name, text.place());
+      if (name != "ProblemSize") parameter(name, text.place());
     return expression;
   }
 
@@ -433,9 +435,7 @@ struct KernelFile::Reader {
   void read_option(const Config& option) const {
     const std::string text = option.text();
     for (std::size_t at = text.find("${"); at != std::string::npos; at = text.find("${", at + 1)) {
-      const std::string name = text.substr(at + 2, text.find('}', at) - at - 2);
-      const auto& all = to.space_->parameters();
-      if (std::ranges::find(all, name, &Parameter::name) == all.end()) unknown(name, option.place());
+      parameter(text.substr(at + 2, text.find('}', at) - at - 2), option.place());
     }
     to.options_.push_back(text);
   }
@@ -445,16 +445,12 @@ struct KernelFile::Reader {
   Operand fixed(const Expression& expression, const std::string& place) const {
     std::vector<Operand> values;
     for (const std::string& name : expression.names()) {
-      const auto& all = to.space_->parameters();
-      const auto found = std::ranges::find(all, name, &Parameter::name);
       if (name == "ProblemSize")
         values.emplace_back(List(to.sizes_.problem.begin(), to.sizes_.problem.end()));
-      else if (found == all.end())
-        unknown(name, place);
-      else if (found->values.size() == 1)
-        values.emplace_back(found->values.front());
+      else if (const List& all = parameter(name, place).values; all.size() == 1)
+        values.emplace_back(all.front());
       else
-        values.emplace_back(found->values);
+        values.emplace_back(all);
     }
     return expression.evaluate(values);
   }
@@ -468,11 +464,7 @@ struct KernelFile::Reader {
 
   /// Evaluates a list of expressions, or one expression that gives a list or a single value.
   std::vector<Scalar> fixed_values(const Config& given) const {
-    if (!given.is_list()) {
-      Operand value = fixed(expression_of(given), given.place());
-      if (auto* list = std::get_if<List>(&value)) return *list;
-      return {std::get<Scalar>(value)};
-    }
+    if (!given.is_list()) return elements_of(fixed(expression_of(given), given.place()));
     std::vector<Scalar> values;
     for (const Config& item : given.items()) values.push_back(fixed(item));
     return values;
@@ -490,7 +482,10 @@ struct KernelFile::Reader {
     return to.sizes_.largest(expression);
   }
 
-  [[noreturn]] void unknown(const std::string& name, const std::string& place) const {
+  /// Returns the parameter of this name. Throws Error if there is none.
+  const Parameter& parameter(const std::string& name, const std::string& place) const {
+    const auto found = std::ranges::find(to.space_->parameters(), name, &Parameter::name);
+    if (found != to.space_->parameters().end()) return *found;
     std::vector<std::string> names{"ProblemSize"};
     for (const Parameter& parameter : to.space_->parameters()) names.push_back(parameter.name);
     throw Error(
@@ -603,11 +598,7 @@ struct KernelFile::Reader {
 
   /// Returns the values that the user gave for a scalar.
   std::vector<Scalar> given_values(const Given& said, const Config& type) const {
-    if (!said.values.empty()) {
-      Operand value = fixed(Expression::parse(said.values, said.place), said.place);
-      if (auto* list = std::get_if<List>(&value)) return *list;
-      return {std::get<Scalar>(value)};
-    }
+    if (!said.values.empty()) return elements_of(fixed(Expression::parse(said.values, said.place), said.place));
     if (said.file.empty() || type.text() == "struct")
       throw Error(fmt::format("{}: expected a value of the type {}, such as 2 or [1, 2], found {}", said.place,
                               type.text(), said.file.empty() ? ir::print(*said.fill) : said.file));
@@ -781,10 +772,8 @@ struct KernelFile::Reader {
     }
     if (const auto parameters = reference.find("Parameters"))
       for (const auto& [name, value] : parameters->entries()) {
-        const auto& all = to.space_->parameters();
-        const auto found = std::ranges::find(all, name, &Parameter::name);
-        if (found == all.end()) unknown(name, value.place());
-        to.fixed_[name] = scalar_of(value, std::holds_alternative<std::string>(found->values.front()));
+        const Parameter& fixed = parameter(name, value.place());
+        to.fixed_[name] = scalar_of(value, std::holds_alternative<std::string>(fixed.values.front()));
       }
     if (const auto outputs = reference.find("Outputs"))
       for (const auto& [name, file] : outputs->entries()) {

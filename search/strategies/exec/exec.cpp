@@ -243,8 +243,11 @@ class Exec final : public Searcher {
   /// The candidate that the program asks for; nullptr: it asks for a random candidate, and none is left.
   Candidate candidate_of(const Message& asked) {
     if (!asked.is_object()) nonsense("a candidate with \"id\", \"wish\" or \"random\"", asked);
-    const double effort = asked.contains("effort") ? number_of(asked["effort"], "an effort in (0, 1]") : 1;
-    if (!(effort > 0 && effort <= 1)) nonsense("an effort in (0, 1]", asked["effort"]);
+    double effort = 1;
+    if (const auto given = asked.find("effort"); given != asked.end()) {
+      effort = given->is_number() ? given->get<double>() : 0;
+      if (!(effort > 0 && effort <= 1)) nonsense("an effort in (0, 1]", *given);
+    }
     Candidate candidate;
     if (asked.contains("id"))
       candidate = replay(space_, known_[id_in(asked["id"])].trail);
@@ -369,11 +372,6 @@ class Exec final : public Searcher {
     const Message& found = member(message, name);
     if (!found.is_string()) nonsense(fmt::format("a word in \"{}\"", name), found);
     return found.get<std::string>();
-  }
-
-  double number_of(const Message& json, const char* what) {
-    if (!json.is_number()) nonsense(what, json);
-    return json.get<double>();
   }
 
   [[noreturn]] void nonsense(const std::string& expected, const Message& found) {
