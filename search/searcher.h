@@ -1,6 +1,7 @@
 // A searcher decides what to try next and is told the outcome. It does not measure and does not know about kernels.
 #pragma once
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -74,7 +75,10 @@ std::vector<Candidate> ask_each(std::size_t n, const Next& next) {
 }
 
 /// The quantity that searchers maximise: 1/time, and 0 for a failure.
-double reward(const Outcome&);
+inline double reward(const Outcome& outcome) {
+  const bool valid = outcome.ok() && std::isfinite(outcome.microseconds) && outcome.microseconds > 0;
+  return valid ? 1 / outcome.microseconds : 0;
+}
 
 /// A strategy. Each searcher's file defines one, and gives the reasons for the defaults of its parameters.
 struct SearcherKind {
