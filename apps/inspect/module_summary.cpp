@@ -6,7 +6,7 @@
 
 #include "apps/cli/columns.h"
 #include "core/text/text.h"
-#include "engine/source/equal_kernels.h"
+#include "engine/loop/kernel.h"
 
 namespace deplo::apps {
 namespace {

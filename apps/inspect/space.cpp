@@ -12,7 +12,6 @@
 #include "core/text/text.h"
 #include "engine/compile/candidate_space.h"
 #include "engine/loop/kernel.h"
-#include "engine/source/equal_kernels.h"
 
 namespace deplo::apps {
 namespace {

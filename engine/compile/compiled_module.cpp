@@ -1,6 +1,6 @@
 #include "engine/compile/compiled_module.h"
 
-#include "engine/source/equal_kernels.h"
+#include "engine/loop/kernel.h"
 #include "ir/canonical/canonical.h"
 
 namespace deplo::engine {

@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <set>
-#include <vector>
 
 #include "core/error.h"
 #include "core/file.h"
 #include "core/text/nearest.h"
 #include "core/text/text.h"
+#include "ir/canonical/canonical.h"
 #include "ir/emit/reserved.h"
 #include "ir/walk.h"
 
@@ -101,6 +102,14 @@ ir::Program load_kernel(std::string_view kernel, const ir::Symbols& symbols, std
   check_symbols(ir::declared_symbols(text, file.string()), symbols, kernel, place);
   check_size(ir::parse(text, symbols, file.string()), place);  // an error here is due to the symbols, not to the text
   return parse_kernel(text, symbols, file.string());
+}
+
+std::vector<std::size_t> first_equals(const std::vector<ir::Program>& kernels) {
+  std::map<std::string, std::size_t> known;
+  std::vector<std::size_t> first;
+  for (const ir::Program& kernel : kernels)
+    first.push_back(known.try_emplace(print(ir::canonical(kernel).program), first.size()).first->second);
+  return first;
 }
 
 std::string print(const ir::Symbols& symbols) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ir/program.h"
 
@@ -18,6 +19,10 @@ ir::Program parse_kernel(std::string_view text, const ir::Symbols& symbols, cons
 
 /// Throws Error, prefixed by `place`, if the buffers together are larger than the memory of any supported device.
 void check_size(const ir::Program&, std::string_view place);
+
+/// Returns, for each kernel, the index of the first kernel that is equal to it except for names. It may be the kernel's
+/// own index.
+std::vector<std::size_t> first_equals(const std::vector<ir::Program>& kernels);
 
 /// Returns a text such as "M=512 N=3584 K=3584".
 std::string print(const ir::Symbols& symbols);
