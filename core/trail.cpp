@@ -1,5 +1,7 @@
 #include "core/trail.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <system_error>
 
@@ -41,6 +43,17 @@ std::string print(const Trail& trail) {
     text += print(choice.value);
   }
   return text;
+}
+
+std::string trail_word(std::string_view text, std::string_view more) {
+  std::string word;
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) <= ' ' || c == '%' || more.find(c) != std::string_view::npos)
+      word += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    else
+      word += c;
+  }
+  return word.empty() ? "%" : word;
 }
 
 Trail parse_trail(std::string_view text) {

@@ -100,15 +100,7 @@ class ParameterPosition final : public search::Position {
 Value value_of(const Scalar& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
   if (const auto* number = std::get_if<double>(&value)) return parse_value(fmt::format("{}", *number));
-  const std::string& text = std::get<std::string>(value);
-  std::string word;  // a word in a trail has no blanks and is not empty
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) <= ' ' || c == '%')
-      word += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    else
-      word += c;
-  }
-  return parse_value(word.empty() ? "%" : word);
+  return parse_value(trail_word(std::get<std::string>(value)));
 }
 
 Trail parse_configuration(std::string_view text, std::string_view place) {

@@ -24,18 +24,10 @@ namespace {
 
 constexpr std::string_view recorded = "recorded";  // the protocol; also the first word of an imported kernel's text
 
-// Encodes a text as a word of a trail: a word has no blanks and is not empty. The characters in `more` are encoded as
-// well, such as '=' in names.
+// Encodes a text as a word of a trail that does not stand for an absent value.
 std::string encode(std::string_view text, std::string_view more = "") {
-  if (text.empty()) return "%";
-  std::string out;
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) <= ' ' || c == '%' || more.find(c) != std::string_view::npos)
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    else
-      out += c;
-  }
-  return out == absent ? "%2D" : out;
+  const std::string word = trail_word(text, more);
+  return word == absent ? "%2D" : word;
 }
 
 std::string decode(std::string_view text) {
