@@ -8,7 +8,7 @@
 #include "core/file.h"
 #include "core/indices.h"
 #include "core/text/nearest.h"
-#include "core/text/text.h"
+#include "engine/source/experiment.h"
 #include "rules/blocks/decisions.h"
 #include "rules/fusion/decisions.h"
 #include "rules/rule.h"
@@ -115,9 +115,7 @@ Restriction parse_restriction(const std::string& text, std::string_view place) {
 void check_restrictions(const std::string& name, std::string_view place) {
   std::vector<std::string> names = list_data(folder, ".yaml");
   names.insert(names.begin(), std::string(none));
-  if (std::ranges::find(names, name) == names.end())
-    throw Error(fmt::format("{}: expected KNOB=VALUE,VALUE,… or restrictions ({}), found '{}'{}", place,
-                            join(names, ", "), name, did_you_mean(name, names)));
+  check_name(place, "KNOB=VALUE,VALUE,… or restrictions", name, names);
 }
 
 Restrictions load_restrictions(const std::string& name, std::string_view place) {

@@ -245,7 +245,7 @@ class FamilyTuner {
     std::vector<std::string> trails;
     for (const std::size_t schedule : kept_) trails.push_back(trails_[schedule]);
     Rng rng(0);
-    for (std::size_t i = between_.size(); i > 1; --i) std::swap(between_[i - 1], between_[rng.below(i)]);
+    shuffle(between_, rng);
     const double end = now() + seconds;
     for (std::size_t i = 0; i < between_.size() && now() < end && !session_.cancelled(); ++i) {
       const Member& member = *between_[i];
