@@ -236,25 +236,35 @@ Operand range(Values values) {
   return all;
 }
 
+/// A function that expressions name.
 struct Named {
   std::string_view name;
-  Node::Function function;
+  Operation operation;
   std::size_t min, max;  // bounds on the number of arguments
 };
+
 constexpr std::array functions = {
-    Named{"min", least, 1, 64},
-    Named{"max", greatest, 1, 64},
-    Named{"abs", absolute, 1, 1},
-    Named{"int", rounded<std::trunc>, 1, 1},
-    Named{"round", rounded<std::nearbyint>, 1, 1},
-    Named{"ceil", rounded<std::ceil>, 1, 1},
-    Named{"floor", rounded<std::floor>, 1, 1},
-    Named{"float", real, 1, 1},
-    Named{"sqrt", applied<std::sqrt>, 1, 1},
-    Named{"log2", applied<std::log2>, 1, 1},
-    Named{"len", length, 1, 1},
-    Named{"range", range, 1, 3},
-    Named{"list", [](Values values) { return Operand(arguments_of(values)); }, 1, 1},
+    Named{"min", Operation::min, 1, 64},    Named{"max", Operation::max, 1, 64},
+    Named{"abs", Operation::abs, 1, 1},     Named{"int", Operation::truncate, 1, 1},
+    Named{"round", Operation::round, 1, 1}, Named{"ceil", Operation::ceil, 1, 1},
+    Named{"floor", Operation::floor, 1, 1}, Named{"float", Operation::to_float, 1, 1},
+    Named{"sqrt", Operation::sqrt, 1, 1},   Named{"log2", Operation::log2, 1, 1},
+    Named{"len", Operation::length, 1, 1},  Named{"range", Operation::range, 1, 3},
+    Named{"list", Operation::list, 1, 1},
+};
+
+/// A binary operator. Of two with the same beginning, the longer one comes first.
+struct Sign {
+  int level;  // precedence; 0: weakest
+  std::string_view text, not_before;
+  Operation operation;
+};
+
+constexpr Sign signs[] = {
+    {0, "|", "|", Operation::bit_or},     {1, "^", "", Operation::bit_xor},      {2, "&", "&", Operation::bit_and},
+    {3, "<<", "", Operation::shift_left}, {3, ">>", "", Operation::shift_right}, {4, "+", "", Operation::add},
+    {4, "-", "", Operation::subtract},    {5, "*", "*", Operation::multiply},    {5, "//", "", Operation::floor_divide},
+    {5, "/", "", Operation::divide},      {5, "%", "", Operation::remainder},
 };
 
 constexpr std::pair<Node::Function, Operation> operations[] = {
@@ -292,6 +302,10 @@ constexpr std::pair<Node::Function, Operation> operations[] = {
     {rounded<std::floor>, Operation::floor},
     {applied<std::sqrt>, Operation::sqrt},
     {applied<std::log2>, Operation::log2},
+    {at, Operation::at},
+    {length, Operation::length},
+    {range, Operation::range},
+    {[](Values values) { return Operand(arguments_of(values)); }, Operation::list},
 };
 
 /// A recursive-descent parser with a function for each level of precedence and each form of Python's expressions.
@@ -325,8 +339,9 @@ class Parser {
                             rest.empty() ? "the end" : "'" + printable(rest) + "'", printable(std::string(text_))));
   }
 
-  static NodePtr call(Node::Function function, std::vector<NodePtr> parts) {
-    return std::make_shared<Node>(Node{Node::Kind::call, {}, 0, function, std::move(parts)});
+  static NodePtr call(Operation operation, std::vector<NodePtr> parts) {
+    const auto* const found = std::ranges::find(operations, operation, &std::pair<Node::Function, Operation>::second);
+    return std::make_shared<Node>(Node{Node::Kind::call, {}, 0, operation, found->first, std::move(parts)});
   }
 
   void skip_blanks() {
@@ -347,10 +362,6 @@ class Parser {
     const bool taken = take(sign, not_before);
     is_c_ = is_c_ || taken;
     return taken;
-  }
-  Node::Function division() {
-    divides_ = true;
-    return divide;
   }
   bool take_word(std::string_view word) {
     skip_blanks();
@@ -375,11 +386,11 @@ class Parser {
   }
   /// Makes a node that is `yes` if the condition is true and `no` otherwise. Only the chosen part is evaluated.
   static NodePtr pick(NodePtr condition, NodePtr yes, NodePtr no) {
-    return std::make_shared<Node>(
-        Node{Node::Kind::choice, {}, 0, nullptr, {std::move(condition), std::move(yes), std::move(no)}});
+    return std::make_shared<Node>(Node{
+        Node::Kind::choice, {}, 0, Operation::none, nullptr, {std::move(condition), std::move(yes), std::move(no)}});
   }
   static NodePtr constant(Operand value) {
-    return std::make_shared<Node>(Node{Node::Kind::constant, std::move(value), 0, nullptr, {}});
+    return std::make_shared<Node>(Node{Node::Kind::constant, std::move(value), 0, Operation::none, nullptr, {}});
   }
   static NodePtr truth_of(NodePtr node) { return pick(std::move(node), constant(truth(true)), constant(truth(false))); }
 
@@ -395,78 +406,66 @@ class Parser {
   }
   NodePtr negation() {
     const Depth depth(*this);
-    if (take_word("not") || take_c("!", "=")) return call(invert, {negation()});
+    if (take_word("not") || take_c("!", "=")) return call(Operation::invert, {negation()});
     return comparison();
   }
 
-  Node::Function relation() {
-    if (take("==")) return equals;
-    if (take("!=")) return differs;
-    if (take("<=")) return compare<true, true>;
-    if (take(">=")) return compare<false, true>;
-    if (take("<", "<")) return compare<true, false>;
-    if (take(">", ">")) return compare<false, false>;
-    if (take_word("in")) return is_in;
+  std::optional<Operation> relation() {
+    if (take("==")) return Operation::equal;
+    if (take("!=")) return Operation::differ;
+    if (take("<=")) return Operation::less_equal;
+    if (take(">=")) return Operation::greater_equal;
+    if (take("<", "<")) return Operation::less;
+    if (take(">", ">")) return Operation::greater;
+    if (take_word("in")) return Operation::in;
     const std::size_t before = at_;
-    if (take_word("not") && take_word("in")) return is_not_in;
+    if (take_word("not") && take_word("in")) return Operation::not_in;
     at_ = before;
-    return nullptr;
+    return std::nullopt;
   }
+
   NodePtr comparison() {
     NodePtr left = binary(0);
     NodePtr whole;
-    while (const Node::Function function = relation()) {
+    while (const std::optional<Operation> operation = relation()) {
       NodePtr right = binary(0);
-      NodePtr one = call(function, {left, right});
+      NodePtr one = call(*operation, {left, right});
       whole = whole == nullptr ? one : pick(whole, one, constant(truth(false)));
       left = right;
     }
     return whole == nullptr ? left : whole;
   }
 
-  /// Consumes an operator of this precedence level. Returns nullptr if there is none.
-  Node::Function operation(int level) {
-    switch (level) {
-      case 0:
-        return take("|", "|") ? bits<std::bit_or<>> : nullptr;
-      case 1:
-        return take("^") ? bits<std::bit_xor<>> : nullptr;
-      case 2:
-        return take("&", "&") ? bits<std::bit_and<>> : nullptr;
-      case 3:
-        return take("<<") ? shift<true> : take(">>") ? shift<false> : nullptr;
-      case 4:
-        return take("+")   ? static_cast<Node::Function>(plus)
-               : take("-") ? static_cast<Node::Function>(arithmetic<subtract, subtract>)
-                           : static_cast<Node::Function>(nullptr);
-      default:
-        return take("*", "*") ? arithmetic<multiply, multiply>
-               : take("//")   ? arithmetic<floor_divide, floor_divide>
-               : take("/")    ? division()
-               : take("%")    ? arithmetic<remainder, remainder>
-                              : static_cast<Node::Function>(nullptr);
-    }
+  /// Consumes an operator of this precedence level. Returns nullopt if there is none.
+  std::optional<Operation> operation(int level) {
+    for (const Sign& sign : signs)
+      if (sign.level == level && take(sign.text, sign.not_before)) {
+        divides_ = divides_ || sign.operation == Operation::divide;
+        return sign.operation;
+      }
+    return std::nullopt;
   }
+
   NodePtr binary(int level) {
     constexpr int strongest = 5;
     NodePtr left = level == strongest ? unary() : binary(level + 1);
-    while (const Node::Function function = operation(level))
-      left = call(function, {left, level == strongest ? unary() : binary(level + 1)});
+    while (const std::optional<Operation> found = operation(level))
+      left = call(*found, {left, level == strongest ? unary() : binary(level + 1)});
     return left;
   }
   NodePtr unary() {
     const Depth depth(*this);
-    if (take("-")) return call(negate, {unary()});
-    if (take("+")) return call(keep, {unary()});
-    if (take("~")) return call(complement, {unary()});
+    if (take("-")) return call(Operation::negate, {unary()});
+    if (take("+")) return call(Operation::keep, {unary()});
+    if (take("~")) return call(Operation::complement, {unary()});
     NodePtr base = indexed();
-    if (take("**")) return call(power, {base, unary()});
+    if (take("**")) return call(Operation::power, {base, unary()});
     return base;
   }
   NodePtr indexed() {
     NodePtr value = primary();
     while (take("[")) {
-      value = call(at, {value, choice()});
+      value = call(Operation::at, {value, choice()});
       if (!take("]")) expected("']'");
     }
     return value;
@@ -483,7 +482,7 @@ class Parser {
     return parts;
   }
   static NodePtr list(std::vector<NodePtr> parts) {
-    return std::make_shared<Node>(Node{Node::Kind::list, {}, 0, nullptr, std::move(parts)});
+    return std::make_shared<Node>(Node{Node::Kind::list, {}, 0, Operation::none, nullptr, std::move(parts)});
   }
 
   /// Returns the position of "for" in the innermost open brackets, or 0 if they contain none.
@@ -518,7 +517,7 @@ class Parser {
     while (take_word("if")) {
       const NodePtr condition = disjunction();
       if (has_parameters(*condition)) expected("a condition without parameters");
-      kept = kept && is_true(scalar_of(evaluated(call(keep, {condition}))));
+      kept = kept && is_true(scalar_of(evaluated(call(Operation::keep, {condition}))));
     }
     return kept;
   }
@@ -628,14 +627,14 @@ class Parser {
       std::vector<NodePtr> parts = elements(")");
       if (parts.size() < function->min || parts.size() > function->max)
         expected(fmt::format("a different number of arguments of {}", word));
-      return call(function->function, std::move(parts));
+      return call(function->operation, std::move(parts));
     }
     for (const auto& [variable, value] : bound_)
       if (variable == word) return constant(value);
     auto found = std::ranges::find(names_, word);
     if (found == names_.end()) found = names_.insert(found, std::string(word));
     return std::make_shared<Node>(
-        Node{Node::Kind::name, {}, static_cast<std::size_t>(found - names_.begin()), nullptr, {}});
+        Node{Node::Kind::name, {}, static_cast<std::size_t>(found - names_.begin()), Operation::none, nullptr, {}});
   }
 
   std::string_view text_;
@@ -671,12 +670,6 @@ Operand Expression::Node::evaluate(std::span<const Operand> values) const {
   std::vector<Operand> all;
   for (const NodePtr& part : parts) all.push_back(part->evaluate(values));
   return function(all);
-}
-
-Operation Expression::Node::operation() const {
-  for (const auto& [one, meaning] : operations)
-    if (one == function) return meaning;
-  return Operation::other;
 }
 
 std::string print(const Scalar& value) {

@@ -10,10 +10,9 @@
 
 namespace deplo::engine::foreign {
 
-/// The operation of a call, if range_of() (engine/foreign/range.h) can compute bounds for it. All other calls are
-/// `other`.
+/// The operation of a call. range_of() (engine/foreign/range.h) can compute bounds for all but the last four.
 enum class Operation : std::uint8_t {
-  other,
+  none,
   add,
   subtract,
   multiply,
@@ -48,6 +47,10 @@ enum class Operation : std::uint8_t {
   floor,
   sqrt,
   log2,
+  at,
+  length,
+  range,
+  list,
 };
 
 // A node computes its value from the values of its parts. Errors are thrown without the place; Expression::evaluate()
@@ -58,12 +61,11 @@ struct Expression::Node {
   Kind kind = Kind::constant;
   Operand value = Scalar(std::int64_t{0});  // only for a constant
   std::size_t name = 0;                     // only for a name: its index in Expression::names()
-  Function function = nullptr;              // only for a call
+  Operation operation = Operation::none;    // only for a call
+  Function function = nullptr;              // only for a call: computes the operation
   std::vector<std::shared_ptr<const Node>> parts = {};
 
   Operand evaluate(std::span<const Operand> values) const;
-  /// Returns the operation of a call.
-  Operation operation() const;
 };
 
 }  // namespace deplo::engine::foreign

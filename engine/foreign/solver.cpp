@@ -211,11 +211,7 @@ class Evaluation {
       for (const Node* node : sorted) {
         Part& part = parts.at(node);
         if (depth > 0 && part.depths.count(depth) == 0) continue;
-        Step step{node,
-                  node->kind == Node::Kind::call ? node->operation() : Operation::other,
-                  part.decided_at() == depth,
-                  cells_.size(),
-                  {}};
+        Step step{node, node->operation, part.decided_at() == depth, cells_.size(), {}};
         for (const auto& one : node->parts) add_sources(*one, step, parts, depth);
         part.versions.emplace_back(depth, step.to);
         cells_.emplace_back();
