@@ -14,15 +14,17 @@ namespace deplo::search {
 namespace {
 
 // Objects are assembled as text, because a parameter's value is already JSON.
-std::string member(std::string_view name, const std::string& json) { return deplo::Json(name).print() + ": " + json; }
-std::string member(std::string_view name, const deplo::Json& json) { return member(name, json.print()); }
+std::string raw_member(std::string_view name, const std::string& json) {
+  return deplo::Json(name).print() + ": " + json;
+}
+std::string member(std::string_view name, const deplo::Json& json) { return raw_member(name, json.print()); }
 
 std::string object(const std::vector<std::string>& members) { return "{" + join(members, ", ") + "}"; }
 
 std::vector<std::string> configuration(const Records& records, std::size_t row) {
   std::vector<std::string> members;
   for (std::size_t p = 0; p < records.knobs.size(); ++p)
-    members.push_back(member(records.knobs[p].name, records.json(row, p)));
+    members.push_back(raw_member(records.knobs[p].name, records.json(row, p)));
   return members;
 }
 
@@ -38,7 +40,7 @@ deplo::Json milliseconds(std::span<const double> launches) {
 
 // The formats' own words distinguish fewer failures than deplo does, and have no messages.
 std::vector<std::string> own_failure(const Outcome& outcome) {
-  return {member("status", deplo::Json(status_name(outcome.status))), member("message", deplo::Json(outcome.message))};
+  return {member("status", status_name(outcome.status)), member("message", outcome.message)};
 }
 
 // T4's word for a status. Kernel Tuner's words follow from it.
@@ -85,18 +87,18 @@ std::string cached(const Records& records, std::size_t row) {
   if (!ok && record.outcome.message != kernel_tuner_word(record.outcome.status))
     for (std::string& failure : own_failure(record.outcome)) members.push_back(std::move(failure));
   if (record.launches > 0) members.push_back(member("times", milliseconds(records.launches_of(record))));
-  members.push_back(member("compile_time", deplo::Json(record.build_seconds * 1e3)));
-  members.push_back(member("verification_time", deplo::Json(0)));
-  members.push_back(member("benchmark_time", deplo::Json(record.run_seconds * 1e3)));
-  members.push_back(member("strategy_time", deplo::Json(0)));
-  members.push_back(member("framework_time", deplo::Json(0)));
+  members.push_back(member("compile_time", record.build_seconds * 1e3));
+  members.push_back(member("verification_time", 0));
+  members.push_back(member("benchmark_time", record.run_seconds * 1e3));
+  members.push_back(member("strategy_time", 0));
+  members.push_back(member("framework_time", 0));
   return object(members);
 }
 
 std::vector<std::string> declared_values(const Records& records) {
   std::vector<std::string> members;
   for (const Knob& knob : records.knobs)
-    if (!knob.json.empty()) members.push_back(member(knob.name, "[" + join(knob.json, ", ") + "]"));
+    if (!knob.json.empty()) members.push_back(raw_member(knob.name, "[" + join(knob.json, ", ") + "]"));
   return members;
 }
 
@@ -109,24 +111,23 @@ std::string print_kernel_tuner(const Records& records) {
           fmt::format("{}: expected parameters whose names are not reserved in a Kernel Tuner cache, found '{}'; "
                       "T4 and CSV accept this name",
                       records.kernel, knob.name));
-  std::vector<std::string> members = {member("device_name", deplo::Json(records.device)),
-                                      member("kernel_name", deplo::Json(records.kernel))};
-  if (!records.problem_size.empty()) members.push_back(member("problem_size", records.problem_size));
-  members.push_back(member("timeunit", deplo::Json("ms")));
+  std::vector<std::string> members = {member("device_name", records.device), member("kernel_name", records.kernel)};
+  if (!records.problem_size.empty()) members.push_back(raw_member("problem_size", records.problem_size));
+  members.push_back(member("timeunit", "ms"));
   members.push_back(member("tune_params_keys", deplo::Json::array(records.knobs, &Knob::name)));
-  members.push_back(member("tune_params", object(declared_values(records))));
+  members.push_back(raw_member("tune_params", object(declared_values(records))));
   const Objective& objective = records.objective;
-  members.push_back(member("objective", deplo::Json(objective.name)));
+  members.push_back(member("objective", objective.name));
   if (objective != Objective{}) {
-    members.push_back(member("objective_higher_is_better", deplo::Json(objective.higher_is_better)));
-    members.push_back(member("objective_unit", deplo::Json(unit_of(objective))));
+    members.push_back(member("objective_higher_is_better", objective.higher_is_better));
+    members.push_back(member("objective_unit", unit_of(objective)));
   }
   std::string text = "{" + join(members, ",\n") + ",\n\"cache\": {";
   for (std::size_t row = 0; row < records.records.size(); ++row) {
     std::string key;
     for (std::size_t p = 0; p < records.knobs.size(); ++p)
       key += (p > 0 ? "," : "") + records::python_of_json(records.json(row, p));
-    text += fmt::format("{}\n{}", row > 0 ? "," : "", member(key, cached(records, row)));
+    text += fmt::format("{}\n{}", row > 0 ? "," : "", raw_member(key, cached(records, row)));
   }
   return text + "}\n}\n";
 }
@@ -140,12 +141,11 @@ std::string result(const Records& records, std::size_t row) {
                                                  {"search_algorithm", 0},
                                                  {"validation", 0},
                                                  {"runtimes", milliseconds(records.launches_of(record))}});
-  std::vector<std::string> members = {member("configuration", object(configuration(records, row))),
-                                      member("times", times),
-                                      member("invalidity", deplo::Json(t4_word(record.outcome.status)))};
+  std::vector<std::string> members = {raw_member("configuration", object(configuration(records, row))),
+                                      member("times", times), member("invalidity", t4_word(record.outcome.status))};
   if (!ok && record.outcome.message != t4_word(record.outcome.status))
     for (std::string& failure : own_failure(record.outcome)) members.push_back(std::move(failure));
-  members.push_back(member("correctness", deplo::Json(ok ? 1 : 0)));
+  members.push_back(member("correctness", ok ? 1 : 0));
   const deplo::Json value =
       ok ? deplo::Json(objective_value(records, row)) : deplo::Json(t4_word(record.outcome.status));
   const std::string& name = records.objective.name;
@@ -164,10 +164,9 @@ std::string result(const Records& records, std::size_t row) {
 std::string print_t4(const Records& records) {
   deplo::Json metadata = deplo::Json::object({{"timeunit", "milliseconds"}});
   if (!records.objective.duration) metadata.set("objective_higher_is_better", records.objective.higher_is_better);
-  std::vector<std::string> members = {member("schema_version", deplo::Json("1.0.0")),
-                                      member("device_name", deplo::Json(records.device)),
-                                      member("kernel_name", deplo::Json(records.kernel))};
-  if (!records.problem_size.empty()) members.push_back(member("problem_size", records.problem_size));
+  std::vector<std::string> members = {member("schema_version", "1.0.0"), member("device_name", records.device),
+                                      member("kernel_name", records.kernel)};
+  if (!records.problem_size.empty()) members.push_back(raw_member("problem_size", records.problem_size));
   members.push_back(member("metadata", metadata));
   std::string text = "{\n" + join(members, ",\n") + ",\n\"results\": [";
   for (std::size_t row = 0; row < records.records.size(); ++row)
