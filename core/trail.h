@@ -30,8 +30,8 @@ std::string print(const Value&);
 Value parse_value(std::string_view text);
 /// `chunk_matmul_k.bk=32 blockify_launch.bm=64 …`; parse_trail(print(t)) == t.
 std::string print(const Trail&);
-/// The text as a word of a trail, which has no blanks and is not empty: blanks, % and the characters in `more` become %20
-/// and so on, and an empty text becomes %.
+/// The text as a word of a trail, which has no blanks and is not empty: blanks, % and the characters in `more` become
+/// %20 and so on, and an empty text becomes %.
 std::string trail_word(std::string_view text, std::string_view more = "");
 /// Parses a trail. Throws Error with the first word that is not `knob=value`.
 Trail parse_trail(std::string_view text);

@@ -1,6 +1,5 @@
 // Exhaustive: tries every candidate, depth first in option order. Finds the optimum of spaces that are small enough.
 #include <algorithm>
-#include <iterator>
 
 #include "search/strategies/tree.h"
 
