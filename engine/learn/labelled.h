@@ -19,9 +19,9 @@ search::model::Labelled empty_set(const std::string& kernel, const std::string& 
 void add_point(search::model::Labelled&, const rules::Lowering&, const rules::Ceilings&);
 
 /// Returns one set for each of the store_keys() (engine/learn/store_keys.h). A set has the latest valid trial of each
-/// trail, but at most `max_trials` trials, evenly spaced among all of them. The ceilings are those that the store has for
-/// the device. Trails that no longer fit, sets of fewer than `min_records` records, and imported kernels are left out.
-/// Throws Error if the store cannot be read.
+/// trail, but at most `max_trials` trials, evenly spaced among all of them. The ceilings are those that the store has
+/// for the device. Trails that no longer fit, sets of fewer than `min_records` records, and imported kernels are left
+/// out. Throws Error if the store cannot be read.
 std::vector<search::model::Labelled> label_store(const std::string& file, std::size_t min_records,
                                                  std::size_t max_trials = std::numeric_limits<std::size_t>::max());
 

@@ -99,8 +99,8 @@ class Pool {
 /// One point for each sample.
 Points points(const std::vector<SamplePtr>&, Encoding&);
 
-/// Up to `count` of the samples, the best first. `cost(i)` of sample i: the least is the best. Each further sample is the
-/// best after `visit(i)` of the sample before it. With probability `random`, a sample is drawn at random instead.
+/// Up to `count` of the samples, the best first. `cost(i)` of sample i: the least is the best. Each further sample is
+/// the best after `visit(i)` of the sample before it. With probability `random`, a sample is drawn at random instead.
 template <class Cost, class Visit>
 std::vector<SamplePtr> pick(const std::vector<SamplePtr>& samples, std::size_t count, double random, Rng& rng,
                             const Cost& cost, const Visit& visit) {

@@ -35,8 +35,8 @@ class Tree {
   /// Descends from the root to a candidate that was not returned or told before, and counts it as asked. Opens the
   /// nodes on its path. nullptr: none is left. When `choose` sees a newly opened node, the node has visits == 0.
   Candidate descend(const Choose&);
-  /// Like descend(), with a random unfinished child at each node: uniform over candidates if the space counts them, else
-  /// uniform over children.
+  /// Like descend(), with a random unfinished child at each node: uniform over candidates if the space counts them,
+  /// else uniform over children.
   Candidate draw(Rng&);
 
   /// Updates the statistics along the candidate's path. A candidate that was not asked now counts as asked.
