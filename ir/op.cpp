@@ -10,111 +10,7 @@
 namespace deplo::ir {
 namespace {
 
-struct Row {
-  Op op;
-  std::string_view name;
-  int arity;
-};
-
-// In the order of the enumeration: row i describes Op(i), checked below.
-constexpr std::array table{
-    Row{Op::copy, "copy", 1},
-    Row{Op::negative, "negative", 1},
-    Row{Op::reciprocal, "reciprocal", 1},
-    Row{Op::exp, "exp", 1},
-    Row{Op::log, "log", 1},
-    Row{Op::sqrt, "sqrt", 1},
-    Row{Op::rsqrt, "rsqrt", 1},
-    Row{Op::tanh, "tanh", 1},
-    Row{Op::sigmoid, "sigmoid", 1},
-    Row{Op::relu, "relu", 1},
-    Row{Op::erf, "erf", 1},
-    Row{Op::absolute, "absolute", 1},
-    Row{Op::sin, "sin", 1},
-    Row{Op::cos, "cos", 1},
-    Row{Op::logical_not, "logical_not", 1},
-    Row{Op::add, "add", 2},
-    Row{Op::subtract, "subtract", 2},
-    Row{Op::multiply, "multiply", 2},
-    Row{Op::divide, "divide", 2},
-    Row{Op::maximum, "maximum", 2},
-    Row{Op::minimum, "minimum", 2},
-    Row{Op::power, "power", 2},
-    Row{Op::logical_and, "logical_and", 2},
-    Row{Op::logical_or, "logical_or", 2},
-    Row{Op::less, "less", 2},
-    Row{Op::less_equal, "less_equal", 2},
-    Row{Op::equal, "equal", 2},
-    Row{Op::not_equal, "not_equal", 2},
-    Row{Op::fma, "fma", 3},
-    Row{Op::select, "select", 3},
-    Row{Op::lanes_add, "lanes_add", 1},
-    Row{Op::lanes_multiply, "lanes_multiply", 1},
-    Row{Op::lanes_maximum, "lanes_maximum", 1},
-    Row{Op::lanes_minimum, "lanes_minimum", 1},
-    Row{Op::round_f16, "round_f16", 1},
-    Row{Op::round_bf16, "round_bf16", 1},
-    Row{Op::round_tf32, "round_tf32", 1},
-    Row{Op::exp2, "exp2", 1},
-    Row{Op::bit_and, "bit_and", 2},
-    Row{Op::bit_or, "bit_or", 2},
-    Row{Op::bit_xor, "bit_xor", 2},
-    Row{Op::shift_left, "shift_left", 2},
-    Row{Op::shift_right, "shift_right", 2},
-};
-
-static_assert([] {
-  for (std::size_t i = 0; i < table.size(); ++i)
-    if (static_cast<std::size_t>(table[i].op) != i) return false;
-  return true;
-}());
-
-const Row& row(Op op) { return table[static_cast<std::size_t>(op)]; }
-
-double unary(Op op, double a) {
-  switch (op) {
-    case Op::copy:
-      return a;
-    case Op::negative:
-      return -a;
-    case Op::reciprocal:
-      return 1 / a;
-    case Op::exp:
-      return std::exp(a);
-    case Op::exp2:
-      return std::exp2(a);
-    case Op::log:
-      return std::log(a);
-    case Op::sqrt:
-      return std::sqrt(a);
-    case Op::rsqrt:
-      return 1 / std::sqrt(a);
-    case Op::tanh:
-      return std::tanh(a);
-    case Op::sigmoid:
-      return 1 / (1 + in_f32_range(std::exp(-a)));  // 0 for a below about -88.7, as in PyTorch and on devices
-    case Op::relu:
-      return a < 0 ? 0 : a;  // NaN stays NaN, as in PyTorch; so it does in maximum and minimum
-    case Op::erf:
-      return std::erf(a);
-    case Op::absolute:
-      return std::fabs(a);
-    case Op::sin:
-      return std::sin(a);
-    case Op::cos:
-      return std::cos(a);
-    case Op::logical_not:
-      return a == 0 ? 1 : 0;
-    case Op::round_f16:
-      return rounded(a, DType::f16);
-    case Op::round_bf16:
-      return rounded(a, DType::bf16);
-    case Op::round_tf32:
-      return rounded_tf32(a);
-    default:
-      check_failed("a scalar operation of one argument", __FILE__, __LINE__);
-  }
-}
+double truth(bool value) { return value ? 1 : 0; }
 
 /// Computes bit operations and shifts of integers up to 2^53. Returns NaN if an operand is not a finite number, which
 /// happens only in inactive lanes.
@@ -135,44 +31,69 @@ double of_bits(Op op, double a, double b) {
   }
 }
 
-double binary(Op op, double a, double b) {
-  switch (op) {
-    case Op::bit_and:
-    case Op::bit_or:
-    case Op::bit_xor:
-    case Op::shift_left:
-    case Op::shift_right:
-      return of_bits(op, a, b);
-    case Op::add:
-      return a + b;
-    case Op::subtract:
-      return a - b;
-    case Op::multiply:
-      return a * b;
-    case Op::divide:
-      return a / b;
-    case Op::maximum:
-      return a >= b || std::isnan(a) ? a : b;
-    case Op::minimum:
-      return a <= b || std::isnan(a) ? a : b;
-    case Op::power:
-      return std::pow(a, b);
-    case Op::logical_and:
-      return a != 0 && b != 0 ? 1 : 0;
-    case Op::logical_or:
-      return a != 0 || b != 0 ? 1 : 0;
-    case Op::less:
-      return a < b ? 1 : 0;
-    case Op::less_equal:
-      return a <= b ? 1 : 0;
-    case Op::equal:
-      return a == b ? 1 : 0;
-    case Op::not_equal:
-      return a != b ? 1 : 0;
-    default:
-      check_failed("a scalar operation of two arguments", __FILE__, __LINE__);
-  }
-}
+struct Row {
+  Op op;
+  std::string_view name;
+  int arity;
+  double (*value)(const double* args) = nullptr;  // nullptr: select, and operations on vectors
+};
+
+// In the order of the enumeration: row i describes Op(i), checked below.
+constexpr std::array table{
+    Row{Op::copy, "copy", 1, [](const double* a) { return a[0]; }},
+    Row{Op::negative, "negative", 1, [](const double* a) { return -a[0]; }},
+    Row{Op::reciprocal, "reciprocal", 1, [](const double* a) { return 1 / a[0]; }},
+    Row{Op::exp, "exp", 1, [](const double* a) { return std::exp(a[0]); }},
+    Row{Op::log, "log", 1, [](const double* a) { return std::log(a[0]); }},
+    Row{Op::sqrt, "sqrt", 1, [](const double* a) { return std::sqrt(a[0]); }},
+    Row{Op::rsqrt, "rsqrt", 1, [](const double* a) { return 1 / std::sqrt(a[0]); }},
+    Row{Op::tanh, "tanh", 1, [](const double* a) { return std::tanh(a[0]); }},
+    // The result is 0 for an argument below about -88.7, as in PyTorch and on devices.
+    Row{Op::sigmoid, "sigmoid", 1, [](const double* a) { return 1 / (1 + in_f32_range(std::exp(-a[0]))); }},
+    // NaN stays NaN, as in PyTorch; so it does in maximum and minimum.
+    Row{Op::relu, "relu", 1, [](const double* a) { return a[0] < 0 ? 0 : a[0]; }},
+    Row{Op::erf, "erf", 1, [](const double* a) { return std::erf(a[0]); }},
+    Row{Op::absolute, "absolute", 1, [](const double* a) { return std::fabs(a[0]); }},
+    Row{Op::sin, "sin", 1, [](const double* a) { return std::sin(a[0]); }},
+    Row{Op::cos, "cos", 1, [](const double* a) { return std::cos(a[0]); }},
+    Row{Op::logical_not, "logical_not", 1, [](const double* a) { return truth(a[0] == 0); }},
+    Row{Op::add, "add", 2, [](const double* a) { return a[0] + a[1]; }},
+    Row{Op::subtract, "subtract", 2, [](const double* a) { return a[0] - a[1]; }},
+    Row{Op::multiply, "multiply", 2, [](const double* a) { return a[0] * a[1]; }},
+    Row{Op::divide, "divide", 2, [](const double* a) { return a[0] / a[1]; }},
+    Row{Op::maximum, "maximum", 2, [](const double* a) { return a[0] >= a[1] || std::isnan(a[0]) ? a[0] : a[1]; }},
+    Row{Op::minimum, "minimum", 2, [](const double* a) { return a[0] <= a[1] || std::isnan(a[0]) ? a[0] : a[1]; }},
+    Row{Op::power, "power", 2, [](const double* a) { return std::pow(a[0], a[1]); }},
+    Row{Op::logical_and, "logical_and", 2, [](const double* a) { return truth(a[0] != 0 && a[1] != 0); }},
+    Row{Op::logical_or, "logical_or", 2, [](const double* a) { return truth(a[0] != 0 || a[1] != 0); }},
+    Row{Op::less, "less", 2, [](const double* a) { return truth(a[0] < a[1]); }},
+    Row{Op::less_equal, "less_equal", 2, [](const double* a) { return truth(a[0] <= a[1]); }},
+    Row{Op::equal, "equal", 2, [](const double* a) { return truth(a[0] == a[1]); }},
+    Row{Op::not_equal, "not_equal", 2, [](const double* a) { return truth(a[0] != a[1]); }},
+    Row{Op::fma, "fma", 3, [](const double* a) { return a[0] * a[1] + a[2]; }},
+    Row{Op::select, "select", 3},
+    Row{Op::lanes_add, "lanes_add", 1},
+    Row{Op::lanes_multiply, "lanes_multiply", 1},
+    Row{Op::lanes_maximum, "lanes_maximum", 1},
+    Row{Op::lanes_minimum, "lanes_minimum", 1},
+    Row{Op::round_f16, "round_f16", 1, [](const double* a) { return rounded(a[0], DType::f16); }},
+    Row{Op::round_bf16, "round_bf16", 1, [](const double* a) { return rounded(a[0], DType::bf16); }},
+    Row{Op::round_tf32, "round_tf32", 1, [](const double* a) { return rounded_tf32(a[0]); }},
+    Row{Op::exp2, "exp2", 1, [](const double* a) { return std::exp2(a[0]); }},
+    Row{Op::bit_and, "bit_and", 2, [](const double* a) { return of_bits(Op::bit_and, a[0], a[1]); }},
+    Row{Op::bit_or, "bit_or", 2, [](const double* a) { return of_bits(Op::bit_or, a[0], a[1]); }},
+    Row{Op::bit_xor, "bit_xor", 2, [](const double* a) { return of_bits(Op::bit_xor, a[0], a[1]); }},
+    Row{Op::shift_left, "shift_left", 2, [](const double* a) { return of_bits(Op::shift_left, a[0], a[1]); }},
+    Row{Op::shift_right, "shift_right", 2, [](const double* a) { return of_bits(Op::shift_right, a[0], a[1]); }},
+};
+
+static_assert([] {
+  for (std::size_t i = 0; i < table.size(); ++i)
+    if (static_cast<std::size_t>(table[i].op) != i) return false;
+  return true;
+}());
+
+const Row& row(Op op) { return table[static_cast<std::size_t>(op)]; }
 
 }  // namespace
 
@@ -189,8 +110,8 @@ int arity(Op op) { return row(op).arity; }
 double apply(Op op, std::span<const double> args) {
   CHECK(args.size() == static_cast<std::size_t>(arity(op)));
   if (op == Op::select) return args[0] != 0 ? args[1] : args[2];
-  if (op == Op::fma) return in_f32_range(args[0] * args[1] + args[2]);
-  return in_f32_range(args.size() == 1 ? unary(op, args[0]) : binary(op, args[0], args[1]));
+  CHECK(row(op).value != nullptr);
+  return in_f32_range(row(op).value(args.data()));
 }
 
 bool gives_truth(Op op) {
