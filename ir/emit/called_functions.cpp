@@ -13,7 +13,7 @@ std::string CalledFunctions::definitions(Dialect dialect) const {
   for (const int lanes : simd_stores) text += simd_lanes_definition(lanes);
   for (const int lanes : simd_streams) text += simd_stream_definition(lanes);
   for (const auto& [op, lanes] : simd) text += simd_definition(op, lanes) + "\n";
-  for (const Helper helper : helpers) text += definition(helper) + "\n";
+  for (const auto& [helper, number] : helpers) text += definition(helper, number) + "\n";
   return text;
 }
 

@@ -12,7 +12,7 @@ namespace deplo::ir::emitter {
 
 /// The functions that the text calls so far. A number of lanes is that of the vectors that a function takes.
 struct CalledFunctions {
-  std::set<Helper> helpers;
+  std::set<std::pair<Helper, int>> helpers;               // each with its number
   std::set<std::pair<const mma::Atom*, DType>> products;  // matrix products
   std::set<std::pair<Op, int>> simd;
   std::set<int> simd_stores;   // numbers of lanes
@@ -20,6 +20,7 @@ struct CalledFunctions {
   std::set<std::pair<DType, int>> float16;
   std::set<int> tf32;  // numbers of lanes
 
+  void call(Helper helper, int number = 0) { helpers.emplace(helper, number); }
   /// Returns the definitions of all these functions. A function comes after the functions that it calls.
   std::string definitions(Dialect) const;
 };

@@ -207,7 +207,7 @@ void declare(KernelText& k, const TmaDescriptor& s) {
     if (const Buffer& buffer = k.kernel.buffers[i]; buffer.name == s.source)
       k.source.tensor_maps.push_back({i, buffer.shape, buffer.strides, s.box, s.swizzle});
   k.descriptors.push_back(&s);
-  k.functions.helpers.insert(Helper::tensor_map);
+  k.functions.call(Helper::tensor_map);
 }
 
 // Collects what the statements need to know about the whole kernel.

@@ -50,9 +50,7 @@ void emit(KernelText& k, const ClusterSync&) {
 void emit(KernelText& k, const ClusterLoad& s) {
   const int n = s.type.lanes;
   CHECK(k.spell.ptx && (n == 1 || n == 2 || n == 4));
-  k.functions.helpers.insert(n == 1   ? Helper::cluster_load_1
-                             : n == 2 ? Helper::cluster_load_2
-                                      : Helper::cluster_load_4);
+  k.functions.call(Helper::cluster_load, n);
   k.names.types[s.dst] = s.type;
   k.print("const {} {} = cluster_load_{}(&{}, {});", element_name(s.type, k.spell.dialect), s.dst, n,
           k.names.element(s.buffer, s.index), k.names.code(s.block));
@@ -62,7 +60,7 @@ void emit(KernelText& k, const ClusterLoad& s) {
 void emit(KernelText& k, const CpAsyncCopy& s) {
   const std::int64_t size = s.lanes * bytes(k.names.memory.at(s.buffer).dtype);
   CHECK(k.spell.ptx && (size == 4 || size == 8 || size == 16));
-  k.functions.helpers.insert(size == 4 ? Helper::cp_async_4 : size == 8 ? Helper::cp_async_8 : Helper::cp_async_16);
+  k.functions.call(Helper::cp_async, static_cast<int>(size));
   k.print("cp_async_{}(&{}, &{});", size, k.names.element(s.buffer, s.index), k.names.element(s.source, s.at));
 }
 
@@ -83,7 +81,7 @@ void emit(KernelText& k, const CpAsyncWait& s) {
 
 void emit(KernelText& k, const MbarrierInit& s) {
   CHECK(k.spell.ptx);
-  k.functions.helpers.insert(Helper::mbarrier_init);
+  k.functions.call(Helper::mbarrier_init);
   shared_array(k, "unsigned long long", s.barrier, s.slots, 8);
   k.line("if (thread == 0) {");
   k.indent();
@@ -93,13 +91,13 @@ void emit(KernelText& k, const MbarrierInit& s) {
 
 void emit(KernelText& k, const MbarrierArriveExpectTx& s) {
   CHECK(k.spell.ptx);
-  k.functions.helpers.insert(Helper::mbarrier_arrive_expect_tx);
+  k.functions.call(Helper::mbarrier_arrive_expect_tx);
   k.print("mbarrier_arrive_expect_tx(&{}[{}], {});", s.barrier, k.names.code(s.slot), s.bytes);
 }
 
 void emit(KernelText& k, const MbarrierArrive& s) {
   CHECK(k.spell.ptx);
-  k.functions.helpers.insert(s.block ? Helper::mbarrier_arrive_afar : Helper::mbarrier_arrive);
+  k.functions.call(s.block ? Helper::mbarrier_arrive_afar : Helper::mbarrier_arrive);
   if (s.block)
     k.print("mbarrier_arrive_afar(&{}[{}], {});", s.barrier, k.names.code(s.slot), k.names.code(*s.block));
   else
@@ -108,7 +106,7 @@ void emit(KernelText& k, const MbarrierArrive& s) {
 
 void emit(KernelText& k, const MbarrierWait& s) {
   CHECK(k.spell.ptx);
-  k.functions.helpers.insert(Helper::mbarrier_wait);
+  k.functions.call(Helper::mbarrier_wait);
   k.print("mbarrier_wait(&{}[{}], {});", s.barrier, k.names.code(s.slot), k.names.code(s.phase));
 }
 
@@ -116,7 +114,8 @@ void emit(KernelText& k, const MbarrierWait& s) {
 void emit(KernelText& k, const TmaDescriptor&) { CHECK(k.spell.ptx); }
 
 void prepare_issue(KernelText& k) {
-  k.functions.helpers.insert({Helper::prefetch_tensor_map, Helper::elect_one});
+  k.functions.call(Helper::prefetch_tensor_map);
+  k.functions.call(Helper::elect_one);
   k.line("if (thread == 0) {");  // otherwise the first copy waits for its tensor map
   k.indent();
   for (const TmaDescriptor* descriptor : k.descriptors) k.print("prefetch_tensor_map({});", descriptor->name);
@@ -138,13 +137,9 @@ std::string first_warp_elects(const KernelText& k) {
 }
 
 void emit(KernelText& k, const TmaLoad& s) {
-  constexpr std::array to_block = {Helper::tma_load_1d, Helper::tma_load_2d, Helper::tma_load_3d, Helper::tma_load_4d,
-                                   Helper::tma_load_5d};
-  constexpr std::array to_cluster = {Helper::tma_multicast_1d, Helper::tma_multicast_2d, Helper::tma_multicast_3d,
-                                     Helper::tma_multicast_4d, Helper::tma_multicast_5d};
   const std::size_t rank = s.coordinates.size();
-  CHECK(k.spell.ptx && rank >= 1 && rank <= to_block.size());
-  k.functions.helpers.insert((s.multicast ? to_cluster : to_block)[rank - 1]);
+  CHECK(k.spell.ptx && rank >= 1 && rank <= 5);
+  k.functions.call(s.multicast ? Helper::tma_multicast : Helper::tma_load, static_cast<int>(rank));
   // PTX ISA, "cp.async.bulk.tensor": multicast may be substantially slower on a target without the suffix `a`.
   k.source.architecture_specific |= s.multicast;
   std::string coordinates;  // the hardware expects the innermost dimension first

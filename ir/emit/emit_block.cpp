@@ -1,7 +1,6 @@
 // The statements of programs that are lowered block by block (ir/block.h). Integers are unsigned in the text, except
 // those that an Index defines.
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <utility>
 

@@ -1,5 +1,4 @@
 // Matrix instructions of warps and warpgroups; only in CUDA.
-#include <array>
 
 #include "core/error.h"
 #include "ir/emit/float16.h"
@@ -25,7 +24,7 @@ std::string sum_operands(const Names& names, const std::vector<std::string>& sum
 }
 
 std::string matrix_descriptor(KernelText& k, const SharedMatrix& m) {
-  k.functions.helpers.insert(Helper::wgmma_matrix);
+  k.functions.call(Helper::wgmma_matrix);
   const int layout = m.swizzle == 128 ? 1 : m.swizzle == 64 ? 2 : 3;  // PTX ISA, "Matrix Descriptor Format"
   return fmt::format(
       "wgmma_matrix(&{}, {}, {}, {})",
@@ -37,13 +36,9 @@ std::string matrix_descriptor(KernelText& k, const SharedMatrix& m) {
 
 void emit(KernelText& k, const LdMatrix& s) {
   CHECK(k.spell.ptx);
-  constexpr std::array plain = {Helper::ld_matrix_1, Helper::ld_matrix_2, Helper::ld_matrix_4};
-  constexpr std::array transposed = {Helper::ld_matrix_1_transposed, Helper::ld_matrix_2_transposed,
-                                     Helper::ld_matrix_4_transposed};
   const bool bits = is_float16(s.type.dtype);
   const int matrices = bits ? s.type.lanes / 2 : s.type.lanes;
-  k.functions.helpers.insert(
-      (s.transposed ? transposed : plain).at(static_cast<std::size_t>(matrices / 2)));  // 1, 2, 4 → 0, 1, 2
+  k.functions.call(s.transposed ? Helper::ld_matrix_transposed : Helper::ld_matrix, matrices);
   k.names.types[s.dst] = s.type;
   const Type words = {DType::bf16, 2 * matrices};  // 32-bit words, as the instruction sees them
   k.print("const {} {} = ld_matrix_{}{}(&{});", element_name(words, k.spell.dialect), s.dst, matrices,
@@ -97,7 +92,7 @@ void emit(KernelText& k, const Pack& s) {
 
 void emit(KernelText& k, const QuadTranspose& s) {
   CHECK(k.spell.ptx && k.source.threads % gpu::warp == 0);
-  k.functions.helpers.insert(Helper::quad_transpose);
+  k.functions.call(Helper::quad_transpose);
   k.names.types[s.dst] = s.type;
   std::string pairs;
   for (const std::string& value : s.values) {

@@ -115,7 +115,7 @@ void add(KernelText& k, const Write& s) {
   const DType dtype = k.names.memory.at(s.buffer).dtype;
   const bool emulated = !k.spell.adds_floats && dtype == DType::f32;
   const bool vector = k.spell.vectors && k.names.type_of(s.value, dtype).lanes > 1;
-  if (emulated) k.functions.helpers.insert(Helper::atomic_add_float);
+  if (emulated) k.functions.call(Helper::atomic_add_float);
   for (int lane = 0; lane < s.lanes; ++lane) {
     std::vector<Expr> index = s.index;
     if (lane > 0) index.back() = index.back() + lane;

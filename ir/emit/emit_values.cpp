@@ -41,10 +41,10 @@ std::string operation(KernelText& k, Op op, std::span<const std::string_view> te
       k.functions.float16.emplace(op == Op::round_f16 ? DType::f16 : DType::bf16, type.lanes);
     return round_float(op, texts[0], type.lanes);
   }
-  if (op == Op::exp2 && !k.spell.vectors) k.functions.helpers.insert(Helper::exp2);
+  if (op == Op::exp2 && !k.spell.vectors) k.functions.call(Helper::exp2);
   const bool extremum = is_extremum(op) && type.dtype == DType::f32;
   if (extremum && k.spell.keeps_nan)
-    k.functions.helpers.insert(op == Op::minimum || op == Op::lanes_minimum ? Helper::min_nan : Helper::max_nan);
+    k.functions.call(op == Op::minimum || op == Op::lanes_minimum ? Helper::min_nan : Helper::max_nan);
   if ((k.target.cpu || extremum) && !k.spell.keeps_nan && type.dtype == DType::f32) {
     if (has_simd(op)) {
       if (const auto function = simd_function(op)) k.functions.simd.emplace(*function, type.lanes);

@@ -16,15 +16,12 @@ constexpr const char* inlined = "static __device__ __forceinline__";
 
 // PTX ISA, "ex2": the relative error is at most 2^-22. exp2f also scales subnormal numbers, with three more
 // instructions.
-std::string exp2() {
-  return fmt::format(R"({} float exp2(const float x) {{
+constexpr const char* exp2 = R"(static __device__ __forceinline__ float exp2(const float x) {
   float result;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
   return result;
-}}
-)",
-                     inlined);
 }
+)";
 
 // PTX ISA, "max": from sm_80 on, max.NaN returns NaN if an argument is NaN. fmaxf returns the other argument.
 std::string nan_extremum(std::string_view name) {
@@ -77,16 +74,14 @@ std::string ld_matrix(int matrices, bool transposed) {
 }
 
 // PTX ISA, "Matrix Descriptor Format": addresses and distances in units of 16 bytes.
-std::string wgmma_matrix() {
-  return fmt::format(
-      R"({} unsigned long long wgmma_matrix(const void* shared, unsigned leading, unsigned stride, int layout) {{
+constexpr const char* wgmma_matrix =
+    "static __device__ __forceinline__ "
+    R"(unsigned long long wgmma_matrix(const void* shared, unsigned leading, unsigned stride, int layout) {
   const unsigned address = (unsigned)__cvta_generic_to_shared(shared) & 0x3ffff;
   return (unsigned long long)(address >> 4) | (unsigned long long)(leading >> 4) << 16 |
          (unsigned long long)(stride >> 4) << 32 | (unsigned long long)layout << 62;
-}}
-)",
-      inlined);
 }
+)";
 
 // PTX ISA, "cp.async": .cg, which bypasses the L1 cache, only copies 16 bytes.
 std::string cp_async(int bytes) {
@@ -101,18 +96,16 @@ std::string cp_async(int bytes) {
 // The driver's type, declared without its header as an opaque parameter.
 constexpr const char* tensor_map = "struct __align__(64) CUtensorMap { unsigned long long opaque[16]; };\n";
 
-std::string prefetch_tensor_map() {
-  return fmt::format(R"({} void prefetch_tensor_map(const CUtensorMap& map) {{
+constexpr const char* prefetch_tensor_map =
+    R"(static __device__ __forceinline__ void prefetch_tensor_map(const CUtensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" :: "l"(&map) : "memory");
-}}
-)",
-                     inlined);
 }
+)";
 
 // Transposes 4 x 4 words in two steps: first blocks of one word, then blocks of two words, change places across the
 // diagonal.
-std::string quad_transpose() {
-  return fmt::format(R"({} uint4 quad_transpose(unsigned w0, unsigned w1, unsigned w2, unsigned w3) {{
+constexpr const char* quad_transpose =
+    R"(static __device__ __forceinline__ uint4 quad_transpose(unsigned w0, unsigned w1, unsigned w2, unsigned w3) {
   const unsigned low = threadIdx.x & 1, high = threadIdx.x & 2;
   const unsigned a = __shfl_xor_sync(0xffffffff, low ? w0 : w1, 1);
   const unsigned b = __shfl_xor_sync(0xffffffff, low ? w2 : w3, 1);
@@ -121,80 +114,65 @@ std::string quad_transpose() {
   const unsigned c = __shfl_xor_sync(0xffffffff, high ? w0 : w2, 2);
   const unsigned d = __shfl_xor_sync(0xffffffff, high ? w1 : w3, 2);
   return high ? make_uint4(c, d, w2, w3) : make_uint4(w0, w1, c, d);
-}}
-)",
-                     inlined);
 }
+)";
 
 // Elects one of the threads in the mask. All of these threads must call it.
-std::string elect_one() {
-  return fmt::format(R"({} int elect_one(unsigned mask) {{
+constexpr const char* elect_one = R"(static __device__ __forceinline__ int elect_one(unsigned mask) {
   int elected;
-  asm volatile("{{.reg .pred p;\n"
+  asm volatile("{.reg .pred p;\n"
                "elect.sync _|p, %1;\n"
-               "selp.s32 %0, 1, 0, p;}}" : "=r"(elected) : "r"(mask));
+               "selp.s32 %0, 1, 0, p;}" : "=r"(elected) : "r"(mask));
   return elected;
-}}
-)",
-                     inlined);
 }
+)";
 
 // The fence makes the barrier visible to the asynchronous proxy, through which TMA reports (PTX ISA, "membar/fence").
-std::string mbarrier_init() {
-  return fmt::format(R"({} void mbarrier_init(unsigned long long* barrier, int count) {{
+constexpr const char* mbarrier_init =
+    R"(static __device__ __forceinline__ void mbarrier_init(unsigned long long* barrier, int count) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n"
                "fence.mbarrier_init.release.cluster;"
                :: "r"((unsigned)__cvta_generic_to_shared(barrier)), "r"(count) : "memory");
-}}
-)",
-                     inlined);
 }
+)";
 
-std::string mbarrier_arrive_expect_tx() {
-  return fmt::format(R"({} void mbarrier_arrive_expect_tx(unsigned long long* barrier, int bytes) {{
+constexpr const char* mbarrier_arrive_expect_tx =
+    R"(static __device__ __forceinline__ void mbarrier_arrive_expect_tx(unsigned long long* barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
                :: "r"((unsigned)__cvta_generic_to_shared(barrier)), "r"(bytes) : "memory");
-}}
-)",
-                     inlined);
 }
+)";
 
-std::string mbarrier_arrive() {
-  return fmt::format(R"({} void mbarrier_arrive(unsigned long long* barrier) {{
+constexpr const char* mbarrier_arrive =
+    R"(static __device__ __forceinline__ void mbarrier_arrive(unsigned long long* barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
                :: "r"((unsigned)__cvta_generic_to_shared(barrier)) : "memory");
-}}
-)",
-                     inlined);
 }
+)";
 
 // Arrives at the same barrier of another block of the cluster, as CUTLASS's ClusterBarrier does. After the phase come
 // copies over elements that these threads have read. `.release.cluster` would make each arrival wait for all earlier
 // stores of the thread (MEMBAR.ALL.GPU).
-std::string mbarrier_arrive_afar() {
-  return fmt::format(R"({} void mbarrier_arrive_afar(unsigned long long* barrier, int block) {{
+constexpr const char* mbarrier_arrive_afar =
+    R"(static __device__ __forceinline__ void mbarrier_arrive_afar(unsigned long long* barrier, int block) {
   unsigned afar;
   asm("mapa.shared::cluster.u32 %0, %1, %2;"
       : "=r"(afar) : "r"((unsigned)__cvta_generic_to_shared(barrier)), "r"(block));
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" :: "r"(afar) : "memory");
-}}
-)",
-                     inlined);
 }
+)";
 
 // try_wait may return early. Between two attempts the warp sleeps, at most for the nanoseconds of the hint.
-std::string mbarrier_wait() {
-  return fmt::format(R"({} void mbarrier_wait(unsigned long long* barrier, int phase) {{
+constexpr const char* mbarrier_wait =
+    R"(static __device__ __forceinline__ void mbarrier_wait(unsigned long long* barrier, int phase) {
   unsigned done = 0;
   while (!done)
-    asm volatile("{{.reg .pred p;\n"
+    asm volatile("{.reg .pred p;\n"
                  "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2, 10000000;\n"
-                 "selp.u32 %0, 1, 0, p;}}"
+                 "selp.u32 %0, 1, 0, p;}"
                  : "=r"(done) : "r"((unsigned)__cvta_generic_to_shared(barrier)), "r"(phase) : "memory");
-}}
-)",
-                     inlined);
 }
+)";
 
 struct Coordinates {
   explicit Coordinates(int rank, int first_operand) {
@@ -309,56 +287,46 @@ constexpr const char* atomic_add_float = R"(void atomic_add_float(volatile __glo
 }
 )";
 
-/// Returns a function for each helper, which returns the helper's definition.
-const std::map<Helper, std::function<std::string()>>& definitions() {
-  static const std::map<Helper, std::function<std::string()>> all = {
-      {Helper::ld_matrix_1, [] { return ld_matrix(1, false); }},
-      {Helper::ld_matrix_2, [] { return ld_matrix(2, false); }},
-      {Helper::ld_matrix_4, [] { return ld_matrix(4, false); }},
-      {Helper::ld_matrix_1_transposed, [] { return ld_matrix(1, true); }},
-      {Helper::ld_matrix_2_transposed, [] { return ld_matrix(2, true); }},
-      {Helper::ld_matrix_4_transposed, [] { return ld_matrix(4, true); }},
-      {Helper::wgmma_matrix, wgmma_matrix},
-      {Helper::cluster_load_1, [] { return cluster_load(1); }},
-      {Helper::cluster_load_2, [] { return cluster_load(2); }},
-      {Helper::cluster_load_4, [] { return cluster_load(4); }},
-      {Helper::cp_async_4, [] { return cp_async(4); }},
-      {Helper::cp_async_8, [] { return cp_async(8); }},
-      {Helper::cp_async_16, [] { return cp_async(16); }},
-      {Helper::tensor_map, [] { return std::string(tensor_map); }},
-      {Helper::prefetch_tensor_map, prefetch_tensor_map},
-      {Helper::elect_one, elect_one},
-      {Helper::quad_transpose, quad_transpose},
-      {Helper::exp2, exp2},
-      {Helper::max_nan, [] { return nan_extremum("max"); }},
-      {Helper::min_nan, [] { return nan_extremum("min"); }},
-      {Helper::mbarrier_init, mbarrier_init},
-      {Helper::mbarrier_arrive_expect_tx, mbarrier_arrive_expect_tx},
-      {Helper::mbarrier_arrive, mbarrier_arrive},
-      {Helper::mbarrier_arrive_afar, mbarrier_arrive_afar},
-      {Helper::mbarrier_wait, mbarrier_wait},
-      {Helper::atomic_add_float, [] { return std::string(atomic_add_float); }},
-      {Helper::copy_transposed_8, [] { return std::string(copy_transposed_8); }},
-      {Helper::copy_transposed_16, [] { return std::string(copy_transposed_16); }},
-      {Helper::bf16_pairs, [] { return std::string(bf16_pairs); }},
-      {Helper::bf16_dot, [] { return std::string(bf16_dot); }},
-      {Helper::tma_load_1d, [] { return tma_load(1); }},
-      {Helper::tma_load_2d, [] { return tma_load(2); }},
-      {Helper::tma_load_3d, [] { return tma_load(3); }},
-      {Helper::tma_load_4d, [] { return tma_load(4); }},
-      {Helper::tma_load_5d, [] { return tma_load(5); }},
-      {Helper::tma_multicast_1d, [] { return tma_multicast(1); }},
-      {Helper::tma_multicast_2d, [] { return tma_multicast(2); }},
-      {Helper::tma_multicast_3d, [] { return tma_multicast(3); }},
-      {Helper::tma_multicast_4d, [] { return tma_multicast(4); }},
-      {Helper::tma_multicast_5d, [] { return tma_multicast(5); }},
+using Definition = std::function<std::string(int)>;
+
+Definition fixed(const char* text) {
+  return [text](int) { return std::string(text); };
+}
+
+/// Returns for each helper the function that writes its definition.
+const std::map<Helper, Definition>& definitions() {
+  static const std::map<Helper, Definition> all = {
+      {Helper::ld_matrix, [](int matrices) { return ld_matrix(matrices, false); }},
+      {Helper::ld_matrix_transposed, [](int matrices) { return ld_matrix(matrices, true); }},
+      {Helper::wgmma_matrix, fixed(wgmma_matrix)},
+      {Helper::cluster_load, cluster_load},
+      {Helper::cp_async, cp_async},
+      {Helper::tensor_map, fixed(tensor_map)},
+      {Helper::prefetch_tensor_map, fixed(prefetch_tensor_map)},
+      {Helper::elect_one, fixed(elect_one)},
+      {Helper::quad_transpose, fixed(quad_transpose)},
+      {Helper::exp2, fixed(exp2)},
+      {Helper::max_nan, [](int) { return nan_extremum("max"); }},
+      {Helper::min_nan, [](int) { return nan_extremum("min"); }},
+      {Helper::mbarrier_init, fixed(mbarrier_init)},
+      {Helper::mbarrier_arrive_expect_tx, fixed(mbarrier_arrive_expect_tx)},
+      {Helper::mbarrier_arrive, fixed(mbarrier_arrive)},
+      {Helper::mbarrier_arrive_afar, fixed(mbarrier_arrive_afar)},
+      {Helper::mbarrier_wait, fixed(mbarrier_wait)},
+      {Helper::tma_load, tma_load},
+      {Helper::tma_multicast, tma_multicast},
+      {Helper::atomic_add_float, fixed(atomic_add_float)},
+      {Helper::copy_transposed,
+       [](int size) { return std::string(size == 8 ? copy_transposed_8 : copy_transposed_16); }},
+      {Helper::bf16_pairs, fixed(bf16_pairs)},
+      {Helper::bf16_dot, fixed(bf16_dot)},
   };
   return all;
 }
 
 }  // namespace
 
-std::string definition(Helper helper) { return definitions().at(helper)(); }
+std::string definition(Helper helper, int number) { return definitions().at(helper)(number); }
 
 std::string mma_function(const mma::Atom& atom, DType dtype) {
   return is_float16(dtype) ? fmt::format("mma_{}_{}", atom.name, name(dtype)) : fmt::format("mma_{}", atom.name);

@@ -6,20 +6,13 @@
 
 namespace deplo::ir {
 
+/// A helper, or a family of helpers of which each has a number as its suffix. They are defined in this order.
 enum class Helper {
-  ld_matrix_1,  // suffix: number of matrices
-  ld_matrix_2,
-  ld_matrix_4,
-  ld_matrix_1_transposed,
-  ld_matrix_2_transposed,
-  ld_matrix_4_transposed,
+  ld_matrix,  // number of matrices, like the next one
+  ld_matrix_transposed,
   wgmma_matrix,
-  cluster_load_1,  // suffix: number of floats
-  cluster_load_2,
-  cluster_load_4,
-  cp_async_4,  // suffix: number of bytes
-  cp_async_8,
-  cp_async_16,
+  cluster_load,  // number of floats
+  cp_async,      // number of bytes
   tensor_map,
   prefetch_tensor_map,
   elect_one,
@@ -32,25 +25,16 @@ enum class Helper {
   mbarrier_arrive,
   mbarrier_arrive_afar,
   mbarrier_wait,
-  tma_load_1d,
-  tma_load_2d,
-  tma_load_3d,
-  tma_load_4d,
-  tma_load_5d,
-  tma_multicast_1d,
-  tma_multicast_2d,
-  tma_multicast_3d,
-  tma_multicast_4d,
-  tma_multicast_5d,
+  tma_load,  // number of dimensions, like the next one
+  tma_multicast,
   atomic_add_float,  // this and the following helpers are for OpenCL
-  copy_transposed_8,
-  copy_transposed_16,
+  copy_transposed,   // number of rows: 8 or 16
   bf16_pairs,
   bf16_dot,
 };
 
-/// Returns the definition of a helper, with a line break at its end.
-std::string definition(Helper);
+/// Returns the definition of a helper with this number, with a line break at its end.
+std::string definition(Helper, int number);
 
 /// Return the name and the definition of the function for a matrix instruction, whose operands have this type in
 /// memory.
