@@ -1,5 +1,6 @@
 // Prints programs in the text form of docs/ir.md. parse(print(p)) == p.
 #include <charconv>
+#include <concepts>
 
 #include "core/text/match.h"
 #include "ir/program.h"
@@ -9,11 +10,34 @@
 namespace deplo::ir {
 namespace {
 
-/// Prints programs. One function for each statement appends its text to `out`; the other functions print the parts that
-/// statements share.
+/// `v0:f32x4`; without a type for one f32.
+struct Value {
+  const std::string& name;
+  Type type;
+};
+
+/// `a[a0, a1]`
+struct Element {
+  const std::string& buffer;
+  const std::vector<Expr>& index;
+};
+
+/// ` word=3`, or nothing for 0.
+struct Option {
+  const char* word;
+  std::int64_t number;
+};
+
+/// Prints programs. One function for each statement appends its text to `out`; a function `part` for each type prints
+/// the parts that statements share.
 class Printer {
  public:
   std::string out;
+
+  template <class... Parts>
+  void put(const Parts&... parts) {
+    (part(parts), ...);
+  }
 
   void body(const Body& statements, int indent) {
     for (const Stmt& s : statements) {
@@ -23,503 +47,277 @@ class Printer {
   }
 
   void buffer(const Buffer& b) {
-    out += b.role == Role::input ? "input " : "output ";
-    out.append(b.name).append(": ").append(name(b.dtype)) += '[';
-    integers(b.shape);
-    out += ']';
-    if (b.strides != row_major_strides(b.shape)) {
-      out += " strides=(";
-      integers(b.strides);
-      out += ')';
-    }
+    put(b.role == Role::input ? "input " : "output ", b.name, ": ", b.dtype, '[', b.shape, ']');
+    if (b.strides != row_major_strides(b.shape)) put(" strides=(", b.strides, ')');
     if (b.fill) fill(*b.fill, b.dtype);
-    out += '\n';
+    put('\n');
   }
 
  private:
+  void part(std::string_view text) { out += text; }
+  void part(char c) { out += c; }
+  template <std::integral Integer>
+  void part(Integer v) {
+    char digits[24];
+    out.append(digits, std::to_chars(digits, digits + sizeof digits, v).ptr);
+  }
+  // Prints the shortest decimal that reads back as the same double.
+  void part(double v) {
+    char digits[40];
+    out.append(digits, std::to_chars(digits, digits + sizeof digits, v).ptr);
+  }
+  void part(const Expr& e) { out += print(e); }
+  void part(DType d) { out += name(d); }
+  void part(Op op) { out += name(op); }
+  void part(const Value& v) {
+    put(v.name);
+    if (v.type == Type{}) return;
+    put(':', v.type.dtype);
+    lanes(v.type.lanes);
+  }
+  void part(const Element& e) { put(e.buffer, '[', e.index, ']'); }
+  void part(const Option& o) {
+    if (o.number != 0) put(o.word, '=', o.number);
+  }
+  template <std::same_as<Arg> Argument>
+  void part(const Argument& a) {
+    match(a, [&](const auto& value) { put(value); });
+  }
+  void part(const Axis& a) { put(a.name, ':', a.extent, '=', bind_name(a.bind)); }
+  void part(const SlabAxis& a) {
+    put(a.name, ':', a.extent);
+    if (a.walks_dimension()) put('@', a.dim);
+  }
+  void part(const Print::Piece& piece) {
+    put(tile_program::text::quoted(piece.text));
+    if (!piece.value.empty()) put(' ', piece.value);
+  }
+  template <class T>
+  void part(const std::vector<T>& list) {
+    const char* separator = "";
+    for (const T& item : list) {
+      put(separator, item);
+      separator = ", ";
+    }
+  }
+  void part(const SharedMatrix& m) {
+    put(Element{m.buffer, m.index}, m.transposed ? " transposed" : "", " swizzle=", m.swizzle);
+    put(Option{" leading", m.leading});
+  }
+
   // A range without a word means whole numbers for integer types and real numbers for floats.
   void fill(const Fill& f, DType dtype) {
     const bool whole = !is_float(dtype);
     if (f.draw == (whole ? Fill::Draw::integers : Fill::Draw::uniform))
-      out += " in (";
+      put(" in (");
     else if (f.draw == Fill::Draw::constant)
-      out += " in constant(";
+      put(" in constant(");
     else
-      out += f.draw == Fill::Draw::normal     ? " in normal("
-             : f.draw == Fill::Draw::distinct ? " in distinct("
-                                              : " in randint(";
-    constant(f.a);
-    if (f.draw != Fill::Draw::constant) {
-      out += ", ";
-      constant(f.b);
-    }
-    out += ')';
+      put(f.draw == Fill::Draw::normal     ? " in normal("
+          : f.draw == Fill::Draw::distinct ? " in distinct("
+                                           : " in randint(");
+    put(f.a);
+    if (f.draw != Fill::Draw::constant) put(", ", f.b);
+    put(')');
   }
-
-  void integer(std::int64_t v) {
-    char digits[24];
-    out.append(digits, std::to_chars(digits, digits + sizeof digits, v).ptr);
-  }
-
-  void integer(std::string_view before, std::int64_t v, std::string_view after = {}) {
-    out += before;
-    integer(v);
-    out += after;
-  }
-
-  // Prints the shortest decimal that reads back as the same double.
-  void constant(double v) {
-    char digits[40];
-    out.append(digits, std::to_chars(digits, digits + sizeof digits, v).ptr);
-  }
-
-  template <class List, class F>
-  void separated(const List& list, F&& each) {
-    const char* separator = "";
-    for (const auto& item : list) {
-      out += separator;
-      each(item);
-      separator = ", ";
-    }
-  }
-  void integers(const std::vector<std::int64_t>& v) {
-    separated(v, [&](std::int64_t i) { integer(i); });
-  }
-  void indices(const std::vector<Expr>& v) {
-    separated(v, [&](const Expr& e) { out += print(e); });
-  }
-
   void lanes(int n) {
-    if (n == 1) return;
-    out += 'x';
-    integer(n);
-  }
-  void value(const std::string& n, const Type& t) {
-    out += n;
-    if (t == Type{}) return;
-    (out += ':') += name(t.dtype);
-    lanes(t.lanes);
-  }
-  void argument(const Arg& a) {
-    if (const auto* n = std::get_if<std::string>(&a))
-      out += *n;
-    else
-      constant(*std::get_if<double>(&a));
-  }
-  void arguments(const std::vector<Arg>& args) {
-    separated(args, [&](const Arg& a) { argument(a); });
-  }
-  void access(const std::string& buffer_name, const std::vector<Expr>& index) {
-    (out += buffer_name) += '[';
-    indices(index);
-    out += ']';
+    if (n != 1) put('x', n);
   }
 
   void statement(const Loop& l, int indent) {
     const bool strided = !l.start.is_constant(0) || l.step != 1;
-    if (strided) {
-      out.append("StridedLoop(").append(l.axis.name).append(" = ").append(print(l.start)).append("; < ");
-      integer(l.axis.extent);
-      integer("; += ", l.step, "): # ");
-    } else {
-      out.append("for ").append(l.axis.name).append(" in 0..");
-      if (l.end) out += "min(";
-      integer(l.axis.extent);
-      if (l.end) out.append(", ").append(print(*l.end)) += ')';
-      out += ": # ";
-    }
-    out += bind_name(l.axis.bind);
-    if (l.unroll != 1) out += " unroll";
-    if (l.unroll != 1 && l.unroll != 0) {
-      out += '=';
-      integer(l.unroll);
-    }
-    if (!l.per.empty()) (out += " per ") += l.per;
-    if (!l.atom.empty()) (out += " mma=") += l.atom;
-    option(" producers", l.producers);
-    if (l.pairs) out += " pairs";
-    out += '\n';
+    if (strided)
+      put("StridedLoop(", l.axis.name, " = ", l.start, "; < ", l.axis.extent, "; += ", l.step, "): # ");
+    else if (l.end)
+      put("for ", l.axis.name, " in 0..min(", l.axis.extent, ", ", *l.end, "): # ");
+    else
+      put("for ", l.axis.name, " in 0..", l.axis.extent, ": # ");
+    put(bind_name(l.axis.bind), l.unroll != 1 ? " unroll" : "");
+    if (l.unroll != 1) put(Option{"", l.unroll});
+    if (!l.per.empty()) put(" per ", l.per);
+    if (!l.atom.empty()) put(" mma=", l.atom);
+    put(Option{" producers", l.producers}, l.pairs ? " pairs\n" : "\n");
     body(l.body, indent + 1);
   }
-  void statement(const Load& l, int) {
-    value(l.dst, l.type);
-    out += " = load ";
-    access(l.buffer, l.index);
-    out += '\n';
-  }
-  void statement(const Index& i, int) {
-    value(i.dst, i.type);
-    out.append(" = index ").append(print(i.value)) += '\n';
-  }
-  void statement(const Assign& a, int) {
-    value(a.dst, a.type);
-    (out.append(" = ") += name(a.op)) += '(';
-    arguments(a.args);
-    out += ")\n";
-  }
+  void statement(const Load& l, int) { put(Value{l.dst, l.type}, " = load ", Element{l.buffer, l.index}, '\n'); }
+  void statement(const Index& i, int) { put(Value{i.dst, i.type}, " = index ", i.value, '\n'); }
+  void statement(const Assign& a, int) { put(Value{a.dst, a.type}, " = ", a.op, '(', a.args, ")\n"); }
   void statement(const Accum& a, int) {
-    value(a.dst, a.type);
-    (out.append(" <- ") += name(a.op)).append("(").append(a.dst).append(a.args.empty() ? "" : ", ");
-    arguments(a.args);
-    out += ")\n";
+    put(Value{a.dst, a.type}, " <- ", a.op, '(', a.dst, a.args.empty() ? "" : ", ", a.args, ")\n");
   }
   void statement(const SoftmaxSum& s, int) {
-    out += s.maximum;
-    for (const std::string& sum : s.sums) (out += ", ") += sum;
-    out += " <- softmax_sum(";
-    argument(s.score);
-    out += ", ";
-    arguments(s.weights);
-    out += ")\n";
+    put(s.maximum, ", ", s.sums, " <- softmax_sum(", s.score, ", ", s.weights, ")\n");
   }
-  void statement(const Scale& s, int) {
-    value(s.acc, s.type);
-    out.append(" <- scale(").append(s.acc).append(", ");
-    argument(s.factor);
-    out += ")\n";
-  }
+  void statement(const Scale& s, int) { put(Value{s.acc, s.type}, " <- scale(", s.acc, ", ", s.factor, ")\n"); }
   void statement(const Write& w, int) {
-    access(w.buffer, w.index);
-    if (w.lanes != 1) out += ':';
+    put(Element{w.buffer, w.index}, w.lanes != 1 ? ":" : "");
     lanes(w.lanes);
-    out += adds(w.mode) ? " += " : " = ";
-    argument(w.value);
-    if (w.mode == WriteMode::add_together) out += " together";
-    if (w.mode == WriteMode::stream) out += " streamed";
-    out += '\n';
+    put(adds(w.mode) ? " += " : " = ", w.value);
+    if (w.mode == WriteMode::add_together) put(" together");
+    if (w.mode == WriteMode::stream) put(" streamed");
+    put('\n');
   }
   void statement(const If& s, int indent) {
-    out.append("if ").append(print(s.condition)).append(":\n");
+    put("if ", s.condition, ":\n");
     body(s.then, indent + 1);
   }
+
   void statement(const Tile& t, int indent) {
-    out += "Tile(axes=(";
-    separated(t.axes, [&](const Axis& a) {
-      (out += a.name) += ':';
-      integer(a.extent);
-      (out += '=') += bind_name(a.bind);
-    });
-    out += ')';
-    if (t.resident > 0) {
-      out += ", resident=";
-      integer(t.resident);
-    }
-    out += "):\n";
+    put("Tile(axes=(", t.axes, ')', Option{", resident", t.resident}, "):\n");
     body(t.body, indent + 1);
   }
   void statement(const Stage& s, int) {
-    value(s.buffer, {s.dtype, 1});
-    out.append(" = Stage(").append(s.source).append(", origin=(");
-    indices(s.origin);
-    out += "), slab=(";
-    separated(s.slab, [&](const SlabAxis& a) {
-      (out += a.name) += ':';
-      integer(a.extent);
-      if (!a.walks_dimension()) return;
-      out += '@';
-      integer(a.dim);
-    });
-    out += "))";
-    layout(s);
-    out += '\n';
-  }
-  void option(const char* word, std::int64_t n) {
-    if (n == 0) return;
-    (out += word) += '=';
-    integer(n);
-  }
-  void layout(const Stage& s) {
-    option(" panel", s.panel);
-    option(" pad", s.pad);
-    option(" swizzle", s.swizzle);
-    option(" lanes", s.lanes);
-    if (s.pairs) out += " pairs";
-    option(" prefetch", s.prefetch);
-    if (s.slots != 1) {
-      option(" buffers", s.slots);
-      out.append("@").append(print(s.slot));
-    }
-    if (s.transport != Transport::copy) (out += ' ') += name(s.transport);
-    if (!s.when.is_constant(1)) out.append(" when=").append(print(s.when));
+    put(Value{s.buffer, {s.dtype, 1}}, " = Stage(", s.source, ", origin=(", s.origin, "), slab=(", s.slab, "))");
+    put(Option{" panel", s.panel}, Option{" pad", s.pad}, Option{" swizzle", s.swizzle}, Option{" lanes", s.lanes});
+    put(s.pairs ? " pairs" : "", Option{" prefetch", s.prefetch});
+    if (s.slots != 1) put(Option{" buffers", s.slots}, '@', s.slot);
+    if (s.transport != Transport::copy) put(' ', name(s.transport));
+    if (!s.when.is_constant(1)) put(" when=", s.when);
+    put('\n');
   }
   void statement(const AsyncWait& s, int) {
-    integer("AsyncWait(keep=", s.keep);
-    if (!s.phase.is_constant(0) || !s.slot.is_constant(0))
-      out.append(", phase=").append(print(s.phase)).append(", slot=").append(print(s.slot));
-    out += ")\n";
+    put("AsyncWait(keep=", s.keep);
+    if (!s.phase.is_constant(0) || !s.slot.is_constant(0)) put(", phase=", s.phase, ", slot=", s.slot);
+    put(")\n");
   }
   void statement(const Combine& c, int) {
-    (out.append("Combine(").append(c.acc).append(", op=") += name(c.op)).append(", over=(");
-    separated(c.over, [&](const std::string& axis) { out += axis; });
-    out += ')';
-    if (c.to) out.append(", to=").append(print(*c.to));
-    out += ")\n";
+    put("Combine(", c.acc, ", op=", c.op, ", over=(", c.over, ')');
+    if (c.to) put(", to=", *c.to);
+    put(")\n");
   }
+
   void statement(const Smem& s, int) {
-    out.append("Smem ").append(s.buffer) += '[';
-    integers(s.shape);
-    (out.append("] (") += name(s.dtype)) += ')';
-    if (s.align != Smem{}.align) option(" align", s.align);
-    if (s.registers) out += " registers";
-    out += '\n';
+    put("Smem ", s.buffer, '[', s.shape, "] (", s.dtype, ')');
+    if (s.align != Smem{}.align) put(Option{" align", s.align});
+    put(s.registers ? " registers\n" : "\n");
   }
-  void statement(const Init& i, int) {
-    out += "Init(";
-    value(i.acc, i.type);
-    (out.append(", op=") += name(i.op)).append(")\n");
-  }
-  void statement(const Sync&, int) { out += "Sync\n"; }
+  void statement(const Init& i, int) { put("Init(", Value{i.acc, i.type}, ", op=", i.op, ")\n"); }
+  void statement(const Sync&, int) { put("Sync\n"); }
   void statement(const TreeHalve& t, int) {
-    out += "TreeHalve(";
-    if (t.prefix.empty())
-      out += t.buffer;
-    else
-      access(t.buffer, t.prefix);
-    out.append(", op=") += name(t.op);
-    integer(", length=", t.length);
-    out.append(", tid=").append(print(t.tid)).append(")\n");
+    put("TreeHalve(", t.buffer);
+    if (!t.prefix.empty()) put('[', t.prefix, ']');
+    put(", op=", t.op, ", length=", t.length, ", tid=", t.tid, ")\n");
   }
   void statement(const LdMatrix& s, int) {
-    out += "LdMatrix(";
-    value(s.dst, s.type);
-    out += " <- ";
-    access(s.buffer, s.index);
-    out += s.transposed ? ", transposed)\n" : ")\n";
+    put("LdMatrix(", Value{s.dst, s.type}, " <- ", Element{s.buffer, s.index},
+        s.transposed ? ", transposed)\n" : ")\n");
   }
-  void statement(const Pack& s, int) {
-    out += "Pack(";
-    value(s.dst, s.type);
-    out += " <- ";
-    names_and_close(s.values);
-  }
-  void statement(const QuadTranspose& s, int) {
-    out += "QuadTranspose(";
-    value(s.dst, s.type);
-    out += " <- ";
-    names_and_close(s.values);
-  }
+  void statement(const Pack& s, int) { put("Pack(", Value{s.dst, s.type}, " <- ", s.values, ")\n"); }
+  void statement(const QuadTranspose& s, int) { put("QuadTranspose(", Value{s.dst, s.type}, " <- ", s.values, ")\n"); }
   void statement(const Mma& s, int) {
-    out += "Mma(";
-    separated(s.sums, [&](const std::string& sum) { out += sum; });
-    out.append(" <- ").append(s.a).append(", ").append(s.b);
-    integer(", part=", s.part);
-    out.append(", atom=").append(s.atom).append(")\n");
-  }
-  template <class S>
-  void copy(const char* word, const S& s) {
-    out += word;
-    access(s.buffer, s.index);
-    out += ", ";
-    access(s.source, s.at);
-    integer(", dim=", s.dim);
+    put("Mma(", s.sums, " <- ", s.a, ", ", s.b, ", part=", s.part, ", atom=", s.atom, ")\n");
   }
   void statement(const CopyPairs& s, int) {
-    copy("CopyPairs(", s);
-    out += ")\n";
+    put("CopyPairs(", Element{s.buffer, s.index}, ", ", Element{s.source, s.at}, ", dim=", s.dim, ")\n");
   }
   void statement(const CopyTransposed& s, int) {
-    copy("CopyTransposed(", s);
-    integer(", size=", s.size, ")\n");
+    put("CopyTransposed(", Element{s.buffer, s.index}, ", ", Element{s.source, s.at}, ", dim=", s.dim);
+    put(", size=", s.size, ")\n");
   }
   void statement(const DotPairs& s, int) {
-    out.append("DotPairs(").append(s.acc).append(" <- ");
-    access(s.a, s.at_a);
-    out += ", ";
-    access(s.b, s.at_b);
-    out += ")\n";
-  }
-  void names_and_close(const std::vector<std::string>& names) {
-    separated(names, [&](const std::string& name) { out += name; });
-    out += ")\n";
-  }
-  void matrix(const SharedMatrix& m) {
-    access(m.buffer, m.index);
-    if (m.transposed) out += " transposed";
-    integer(" swizzle=", m.swizzle);
-    option(" leading", m.leading);
+    put("DotPairs(", s.acc, " <- ", Element{s.a, s.at_a}, ", ", Element{s.b, s.at_b}, ")\n");
   }
   void statement(const Wgmma& s, int) {
-    out += "Wgmma(";
-    separated(s.sums, [&](const std::string& sum) { out += sum; });
-    out += " <- ";
-    match(
-        s.a, [&](const std::string& fragment) { out += fragment; }, [&](const SharedMatrix& m) { matrix(m); });
-    out += ", ";
-    matrix(s.b);
-    out.append(", atom=").append(s.atom).append(")\n");
+    put("Wgmma(", s.sums, " <- ");
+    match(s.a, [&](const auto& fragment_or_matrix) { put(fragment_or_matrix); });
+    put(", ", s.b, ", atom=", s.atom, ")\n");
   }
   void statement(const WgmmaFence& s, int) {
-    out += "WgmmaFence(";
-    if (s.fragments.empty()) return names_and_close(s.sums);
-    separated(s.sums, [&](const std::string& sum) { out += sum; });
-    out += " <- ";
-    names_and_close(s.fragments);
+    put("WgmmaFence(", s.sums, s.fragments.empty() ? "" : " <- ", s.fragments, ")\n");
   }
-  void statement(const WgmmaCommit&, int) { out += "WgmmaCommit\n"; }
-  void statement(const ProxyFence&, int) { out += "ProxyFence\n"; }
-  void statement(const WgmmaWait& s, int) {
-    integer("WgmmaWait(keep=", s.keep);
-    out += s.sums.empty() ? "" : ", ";
-    names_and_close(s.sums);
-  }
+  void statement(const WgmmaCommit&, int) { put("WgmmaCommit\n"); }
+  void statement(const ProxyFence&, int) { put("ProxyFence\n"); }
+  void statement(const WgmmaWait& s, int) { put("WgmmaWait(keep=", s.keep, s.sums.empty() ? "" : ", ", s.sums, ")\n"); }
   void statement(const WarpShuffle& s, int) {
-    out += "WarpShuffle(";
-    value(s.dst, s.type);
-    out.append(" <- ").append(s.value).append(", op=") += name(s.op);
-    integer(", length=", s.length, ")\n");
+    put("WarpShuffle(", Value{s.dst, s.type}, " <- ", s.value, ", op=", s.op, ", length=", s.length, ")\n");
   }
-  void statement(const ClusterSync&, int) { out += "ClusterSync\n"; }
+  void statement(const ClusterSync&, int) { put("ClusterSync\n"); }
   void statement(const ClusterLoad& s, int) {
-    out += "ClusterLoad(";
-    value(s.dst, s.type);
-    out += " <- ";
-    access(s.buffer, s.index);
-    out.append(", block=").append(print(s.block)).append(")\n");
+    put("ClusterLoad(", Value{s.dst, s.type}, " <- ", Element{s.buffer, s.index}, ", block=", s.block, ")\n");
   }
   void statement(const Prefetch& s, int) {
-    out += "Prefetch(";
-    access(s.buffer, s.index);
-    out += s.write ? ", write)\n" : ")\n";
+    put("Prefetch(", Element{s.buffer, s.index}, s.write ? ", write)\n" : ")\n");
   }
   void statement(const CpAsyncCopy& s, int) {
-    out += "CpAsyncCopy(";
-    access(s.buffer, s.index);
-    out += ", ";
-    access(s.source, s.at);
-    integer(", lanes=", s.lanes, ")\n");
+    put("CpAsyncCopy(", Element{s.buffer, s.index}, ", ", Element{s.source, s.at}, ", lanes=", s.lanes, ")\n");
   }
-  void statement(const CpAsyncCommit&, int) { out += "CpAsyncCommit\n"; }
-  void statement(const CpAsyncWait& s, int) { integer("CpAsyncWait(keep=", s.keep, ")\n"); }
+  void statement(const CpAsyncCommit&, int) { put("CpAsyncCommit\n"); }
+  void statement(const CpAsyncWait& s, int) { put("CpAsyncWait(keep=", s.keep, ")\n"); }
   void statement(const MbarrierInit& s, int) {
-    out.append("MbarrierInit ").append(s.barrier) += '[';
-    integer(s.slots);
-    integer("] (count=", s.count, ")\n");
+    put("MbarrierInit ", s.barrier, '[', s.slots, "] (count=", s.count, ")\n");
   }
   void statement(const MbarrierArriveExpectTx& s, int) {
-    out += "MbarrierArriveExpectTx(";
-    access(s.barrier, {s.slot});
-    integer(", bytes=", s.bytes, ")\n");
+    put("MbarrierArriveExpectTx(", s.barrier, '[', s.slot, "], bytes=", s.bytes, ")\n");
   }
   void statement(const MbarrierArrive& s, int) {
-    out += "MbarrierArrive(";
-    access(s.barrier, {s.slot});
-    if (s.block) out.append(", block=").append(print(*s.block));
-    out += ")\n";
+    put("MbarrierArrive(", s.barrier, '[', s.slot, ']');
+    if (s.block) put(", block=", *s.block);
+    put(")\n");
   }
   void statement(const MbarrierWait& s, int) {
-    out += "MbarrierWait(";
-    access(s.barrier, {s.slot});
-    out.append(", phase=").append(print(s.phase)).append(")\n");
+    put("MbarrierWait(", s.barrier, '[', s.slot, "], phase=", s.phase, ")\n");
   }
   void statement(const TmaDescriptor& s, int) {
-    out.append("TmaDescriptor ").append(s.name).append("(").append(s.source).append(", box=(");
-    integers(s.box);
-    out += "))";
-    option(" swizzle", s.swizzle);
-    out += '\n';
+    put("TmaDescriptor ", s.name, '(', s.source, ", box=(", s.box, "))", Option{" swizzle", s.swizzle}, '\n');
+  }
+  void statement(const TmaLoad& s, int) {
+    put("TmaLoad(", Element{s.buffer, s.index}, ", ", Element{s.descriptor, s.coordinates}, ", ");
+    put(s.barrier, '[', s.slot, s.multicast ? "], multicast)\n" : "])\n");
   }
   void statement(const Produce& s, int indent) {
-    integer("Produce(threads=", s.threads);
-    option(", own", s.own);
-    option(", others", s.others);
-    out += "):\n";
+    put("Produce(threads=", s.threads, Option{", own", s.own}, Option{", others", s.others}, "):\n");
     body(s.body, indent + 1);
   }
+
   void statement(const Constant& s, int) {
-    out += "Constant(";
-    value(s.dst, {s.dtype, 1});
-    integer(" <- bits ", static_cast<std::int64_t>(s.bits), ")\n");
+    put("Constant(", Value{s.dst, {s.dtype, 1}}, " <- bits ", static_cast<std::int64_t>(s.bits), ")\n");
   }
   void statement(const Compute& s, int) {
-    out += "Compute(";
-    value(s.dst, {s.dtype, 1});
-    out.append(" <- ").append(s.op->name) += '(';
-    separated(s.args, [&](const std::string& name) { out += name; });
-    out += ')';
+    put("Compute(", Value{s.dst, {s.dtype, 1}}, " <- ", s.op->name, '(', s.args, ')');
     for (std::size_t i = 0; i < s.numbers.size(); ++i)
-      if (s.numbers[i] != s.op->attributes[i].otherwise.value_or(0)) {
-        out.append(", ").append(s.op->attributes[i].name);
-        integer("=", s.numbers[i]);
-      }
-    out += ")\n";
+      if (s.numbers[i] != s.op->attributes[i].otherwise.value_or(0))
+        put(", ", s.op->attributes[i].name, '=', s.numbers[i]);
+    put(")\n");
   }
   void statement(const Local& s, int) {
-    out.append("Local ").append(s.array) += '[';
-    integer(s.count);
-    (out.append("] (") += name(s.dtype)) += ')';
-    if (s.space != Space::thread) integer(s.space == Space::shared ? " shared=" : " scratch=", s.offset);
-    out += '\n';
+    put("Local ", s.array, '[', s.count, "] (", s.dtype, ')');
+    if (s.space != Space::thread) put(s.space == Space::shared ? " shared=" : " scratch=", s.offset);
+    put('\n');
   }
   void statement(const Table& s, int) {
-    (out.append("Table ").append(s.array).append(" (") += name(s.dtype)).append(") = ");
-    separated(s.bits, [&](std::uint64_t bits) { integer(static_cast<std::int64_t>(bits)); });
-    out += '\n';
+    put("Table ", s.array, " (", s.dtype, ") = ");
+    put(std::vector<std::int64_t>(s.bits.begin(), s.bits.end()), '\n');
   }
-  void statement(const Get& s, int) {
-    out += "Get(";
-    value(s.dst, {s.dtype, 1});
-    out += " <- ";
-    access(s.array, {s.index});
-    out += ")\n";
-  }
-  void statement(const Put& s, int) {
-    out += "Put(";
-    access(s.array, {s.index});
-    out.append(" <- ").append(s.value).append(")\n");
-  }
-  void statement(const Address& s, int) {
-    out.append("Address(").append(s.dst).append(" <- ").append(s.buffer).append(")\n");
-  }
+  void statement(const Get& s, int) { put("Get(", Value{s.dst, {s.dtype, 1}}, " <- ", s.array, '[', s.index, "])\n"); }
+  void statement(const Put& s, int) { put("Put(", s.array, '[', s.index, "] <- ", s.value, ")\n"); }
+  void statement(const Address& s, int) { put("Address(", s.dst, " <- ", s.buffer, ")\n"); }
   void statement(const LoadAt& s, int) {
-    out += "LoadAt(";
-    value(s.dst, {s.dtype, 1});
-    out.append(" <- ").append(s.address).append(s.strong ? ", strong)\n" : ")\n");
+    put("LoadAt(", Value{s.dst, {s.dtype, 1}}, " <- ", s.address, s.strong ? ", strong)\n" : ")\n");
   }
   void statement(const StoreAt& s, int) {
-    out += "StoreAt(";
-    value(s.address, {s.dtype, 1});
-    out.append(" <- ").append(s.value).append(s.strong ? ", strong)\n" : ")\n");
+    put("StoreAt(", Value{s.address, {s.dtype, 1}}, " <- ", s.value, s.strong ? ", strong)\n" : ")\n");
   }
   void statement(const Atomic& s, int) {
-    out += "Atomic(";
-    value(s.dst, {s.dtype, 1});
-    out.append(" <- ").append(s.address);
-    for (const std::string& arg : s.args) out.append(", ").append(arg);
-    out.append(", ").append(s.mode ? word("rmw_mode", *s.mode) : "swap_if");
-    out.append(", ").append(word("memory_scope", s.scope)).append(")\n");
+    put("Atomic(", Value{s.dst, {s.dtype, 1}}, " <- ", s.address, ", ", s.args, ", ");
+    put(s.mode ? word("rmw_mode", *s.mode) : "swap_if", ", ", word("memory_scope", s.scope), ")\n");
   }
-  void statement(const Fence& s, int) { out.append("Fence(").append(word("memory_scope", s.scope)).append(")\n"); }
+  void statement(const Fence& s, int) { put("Fence(", word("memory_scope", s.scope), ")\n"); }
   void statement(const Branch& s, int indent) {
-    out.append(s.otherwise ? "Unless(" : "Branch(").append(s.condition).append("):\n");
+    put(s.otherwise ? "Unless(" : "Branch(", s.condition, "):\n");
     body(s.body, indent + 1);
   }
   void statement(const Forever& s, int indent) {
-    out += "Forever:\n";
+    put("Forever:\n");
     body(s.body, indent + 1);
   }
   void statement(const Jump& s, int) {
-    out += s.to == Jump::To::after ? "Break\n" : s.to == Jump::To::next ? "Continue\n" : "Return\n";
+    put(s.to == Jump::To::after ? "Break\n" : s.to == Jump::To::next ? "Continue\n" : "Return\n");
   }
-  void statement(const Print& s, int) {
-    out += "Print(";
-    separated(s.pieces, [&](const Print::Piece& piece) {
-      out += tile_program::text::quoted(piece.text);
-      if (!piece.value.empty()) out.append(" ").append(piece.value);
-    });
-    out += ")\n";
-  }
+  void statement(const Print& s, int) { put("Print(", s.pieces, ")\n"); }
+
   template <class Enum>
   static std::string_view word(std::string_view enumeration, Enum value) {
     return tile_program::enumeration(enumeration).words[static_cast<std::size_t>(value)];
-  }
-  void statement(const TmaLoad& s, int) {
-    out += "TmaLoad(";
-    access(s.buffer, s.index);
-    out += ", ";
-    access(s.descriptor, s.coordinates);
-    out += ", ";
-    access(s.barrier, {s.slot});
-    out += s.multicast ? ", multicast)\n" : ")\n";
   }
 };
 
@@ -533,8 +331,8 @@ std::string print(const Body& body, int indent) {
 
 std::string print(const Program& program) {
   Printer p;
-  (p.out.append("=== ") += name(program.level)).append(": ").append(program.name).append(" ===\n");
-  if (program.allow_tf32) p.out += "allow tf32\n";
+  p.put("=== ", name(program.level), ": ", program.name, " ===\n");
+  if (program.allow_tf32) p.put("allow tf32\n");
   for (const Buffer& b : program.buffers) p.buffer(b);
   p.body(program.body, 0);
   return std::move(p.out);
