@@ -33,18 +33,15 @@ tile_program::Scope scope(Terms& in) {
 // Reads `Constant(v1:i32 <- bits 5)`.
 Stmt constant(Terms& in) {
   Constant s;
-  in.expect("(");
   defined_value(in, s.dst, s.dtype);
   in.expect("bits");
   s.bits = bits(in);
-  in.expect(")");
   return s;
 }
 
 // Reads `Compute(v3:i32 <- addi(v1, v2), overflow=1)`.
 Stmt compute(Terms& in) {
   Compute s;
-  in.expect("(");
   defined_value(in, s.dst, s.dtype);
   s.op = tile_program::find_operation(in.peek().text);
   if (s.op == nullptr) in.fail("an operation of Tile IR");
@@ -59,7 +56,6 @@ Stmt compute(Terms& in) {
     in.expect("=");
     s.numbers[static_cast<std::size_t>(form - s.op->attributes.begin())] = in.integer("a number", 0, INT32_MAX);
   }
-  in.expect(")");
   return s;
 }
 
@@ -101,66 +97,50 @@ Expr place(Terms& in, std::string& array) {
 
 Stmt get(Terms& in) {
   Get s;
-  in.expect("(");
   defined_value(in, s.dst, s.dtype);
   s.index = place(in, s.array);
-  in.expect(")");
   return s;
 }
 
 Stmt put(Terms& in) {
   Put s;
-  in.expect("(");
   s.index = place(in, s.array);
   in.expect({"<", "-"});
   s.value = in.name("a value");
-  in.expect(")");
   return s;
 }
 
 Stmt address(Terms& in) {
   Address s;
-  in.expect("(");
   s.dst = in.new_name("a value");
   in.expect({"<", "-"});
   s.buffer = in.name("a buffer");
-  in.expect(")");
   return s;
-}
-
-bool strong(Terms& in) {
-  const bool is_strong = in.take_if(",");
-  if (is_strong) in.expect("strong");
-  in.expect(")");
-  return is_strong;
 }
 
 // Reads `LoadAt(v7 <- v6, strong)`.
 Stmt load_at(Terms& in) {
   LoadAt s;
-  in.expect("(");
   defined_value(in, s.dst, s.dtype);
   s.address = in.name("an address");
-  s.strong = strong(in);
+  s.strong = in.flag("strong");
   return s;
 }
 
 // Reads `StoreAt(v6:f16 <- v7)`, which stores an f16 at the address v6.
 Stmt store_at(Terms& in) {
   StoreAt s;
-  in.expect("(");
   s.address = in.name("an address");
   s.dtype = in.take_if(":") ? in.any_dtype() : DType::f32;
   in.expect({"<", "-"});
   s.value = in.name("a value");
-  s.strong = strong(in);
+  s.strong = in.flag("strong");
   return s;
 }
 
 // Reads `Atomic(v8:i32 <- v6, v7, add, device)` or `Atomic(v8:i32 <- v6, v7, v9, swap_if, device)`.
 Stmt atomic(Terms& in) {
   Atomic s;
-  in.expect("(");
   defined_value(in, s.dst, s.dtype);
   s.address = in.name("an address");
   in.expect(",");
@@ -176,16 +156,10 @@ Stmt atomic(Terms& in) {
   }
   in.expect(",");
   s.scope = scope(in);
-  in.expect(")");
   return s;
 }
 
-Stmt fence(Terms& in) {
-  in.expect("(");
-  const Fence s{scope(in)};
-  in.expect(")");
-  return s;
-}
+Stmt fence(Terms& in) { return Fence{scope(in)}; }
 
 template <bool otherwise>
 Stmt branch(Terms& in) {
@@ -225,17 +199,17 @@ Stmt print_values(Terms& in) {
 
 std::span<const Keyword> block_keywords() {
   static constexpr Keyword keywords[] = {
-      {"Constant", constant},
-      {"Compute", compute},
+      {"Constant", enclosed<constant>},
+      {"Compute", enclosed<compute>},
       {"Local", local},
       {"Table", table},
-      {"Get", get},
-      {"Put", put},
-      {"Address", address},
-      {"LoadAt", load_at},
-      {"StoreAt", store_at},
-      {"Atomic", atomic},
-      {"Fence", fence},
+      {"Get", enclosed<get>},
+      {"Put", enclosed<put>},
+      {"Address", enclosed<address>},
+      {"LoadAt", enclosed<load_at>},
+      {"StoreAt", enclosed<store_at>},
+      {"Atomic", enclosed<atomic>},
+      {"Fence", enclosed<fence>},
       {"Branch", branch<false>},
       {"Unless", branch<true>},
       {"Forever", forever},

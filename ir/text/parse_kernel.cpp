@@ -22,18 +22,15 @@ Stmt smem(Terms& in) {
 
 Stmt init(Terms& in) {
   Init i;
-  in.expect("(");
   i.acc = in.new_name("an accumulator");
   if (in.take_if(":")) i.type = in.type();
   in.expect(",");
   i.op = in.op_field();
-  in.expect(")");
   return i;
 }
 
 Stmt tree_halve(Terms& in) {
   TreeHalve t;
-  in.expect("(");
   t.buffer = in.name("a buffer");
   if (in.take_if("[")) t.prefix = in.indices("]");
   in.expect(",");
@@ -42,13 +39,11 @@ Stmt tree_halve(Terms& in) {
   t.length = in.integer("a length", 1, max_extent);
   in.expect({",", "tid", "="});
   t.tid = in.expression();
-  in.expect(")");
   return t;
 }
 
 Stmt warp_shuffle(Terms& in) {
   WarpShuffle s;
-  in.expect("(");
   s.dst = in.new_name("a value");
   if (in.take_if(":")) s.type = in.type();
   in.expect({"<", "-"});
@@ -57,23 +52,17 @@ Stmt warp_shuffle(Terms& in) {
   s.op = in.op_field();
   in.expect(",");
   s.length = in.field("length", 1, 1024);
-  in.expect(")");
   return s;
 }
 
 Stmt ld_matrix(Terms& in) {
   LdMatrix s;
-  in.expect("(");
   s.dst = in.new_name("a value");
   in.expect(":");
   s.type = in.type();
   in.expect({"<", "-"});
   in.element(s.buffer, s.index);
-  if (in.take_if(",")) {
-    in.expect("transposed");
-    s.transposed = true;
-  }
-  in.expect(")");
+  s.transposed = in.flag("transposed");
   return s;
 }
 
@@ -81,21 +70,17 @@ Stmt ld_matrix(Terms& in) {
 template <class S>
 Stmt joined(Terms& in) {
   S s;
-  in.expect("(");
   s.dst = in.new_name("a value");
   in.expect(":");
   s.type = in.type();
   in.expect({"<", "-"});
-  do s.values.push_back(in.name("a value"));
-  while (in.take_if(","));
-  in.expect(")");
+  s.values = in.names("a value");
   return s;
 }
 
 // Reads `Mma(acc0, acc1 <- in0, in1, part=2, atom=m16n8k16)`.
 Stmt mma(Terms& in) {
   Mma s;
-  in.expect("(");
   do s.sums.push_back(in.name("an accumulator"));
   while (s.sums.size() < 4 && in.take_if(","));
   in.expect({"<", "-"});
@@ -106,7 +91,6 @@ Stmt mma(Terms& in) {
   s.part = in.field("part", 0, 2);
   in.expect({",", "atom", "="});
   s.atom = in.name("a matrix instruction");
-  in.expect(")");
   return s;
 }
 
@@ -126,7 +110,6 @@ SharedMatrix shared_matrix(Terms& in, std::string buffer) {
 template <class S>
 Stmt copy_block(Terms& in) {
   S s;
-  in.expect("(");
   in.element(s.buffer, s.index);
   in.expect(",");
   in.element(s.source, s.at);
@@ -136,20 +119,17 @@ Stmt copy_block(Terms& in) {
     in.expect(",");
     s.size = static_cast<int>(in.field("size", 1, 16));
   }
-  in.expect(")");
   return s;
 }
 
 // Reads `DotPairs(acc0 <- a[0, (2 * a1)], b_smem[a1, 0])`.
 Stmt dot_pairs(Terms& in) {
   DotPairs s;
-  in.expect("(");
   s.acc = in.name("an accumulator");
   in.expect({"<", "-"});
   in.element(s.a, s.at_a);
   in.expect(",");
   in.element(s.b, s.at_b);
-  in.expect(")");
   return s;
 }
 
@@ -158,9 +138,7 @@ Stmt dot_pairs(Terms& in) {
 //   Wgmma(acc0, acc1 <- in0, b[0, 0, 0] swizzle=128, atom=m64n8k16)
 Stmt wgmma(Terms& in) {
   Wgmma s;
-  in.expect("(");
-  do s.sums.push_back(in.name("an accumulator"));
-  while (in.take_if(","));
+  s.sums = in.names("an accumulator");
   in.expect({"<", "-"});
   std::string a = in.name("a value or a buffer");
   if (in.take_if(","))
@@ -170,65 +148,49 @@ Stmt wgmma(Terms& in) {
   s.b = shared_matrix(in, in.name("a buffer"));
   in.expect({",", "atom", "="});
   s.atom = in.name("a matrix instruction");
-  in.expect(")");
   return s;
 }
 
 // Reads `WgmmaFence(acc0, acc1 <- in0, in1)`.
 Stmt wgmma_fence(Terms& in) {
   WgmmaFence s;
-  in.expect("(");
-  do s.sums.push_back(in.name("an accumulator"));
-  while (in.take_if(","));
+  s.sums = in.names("an accumulator");
   if (in.take_if("<")) {
     in.expect("-");
-    do s.fragments.push_back(in.name("a value"));
-    while (in.take_if(","));
+    s.fragments = in.names("a value");
   }
-  in.expect(")");
   return s;
 }
 
 Stmt wgmma_wait(Terms& in) {
   WgmmaWait s;
-  in.expect("(");
   s.keep = in.field("keep", 0, 7);
   while (in.take_if(",")) s.sums.push_back(in.name("an accumulator"));
-  in.expect(")");
   return s;
 }
 
 Stmt cluster_load(Terms& in) {
   ClusterLoad s;
-  in.expect("(");
   s.dst = in.new_name("a value");
   if (in.take_if(":")) s.type = in.type();
   in.expect({"<", "-"});
   in.element(s.buffer, s.index);
   in.expect({",", "block", "="});
   s.block = in.expression();
-  in.expect(")");
   return s;
 }
 
 Stmt cp_async_copy(Terms& in) {
   CpAsyncCopy s;
-  in.expect("(");
   in.element(s.buffer, s.index);
   in.expect(",");
   in.element(s.source, s.at);
   in.expect(",");
   s.lanes = static_cast<int>(in.field("lanes", 1, 16));
-  in.expect(")");
   return s;
 }
 
-Stmt cp_async_wait(Terms& in) {
-  in.expect("(");
-  const CpAsyncWait s = {in.field("keep", 0, 64)};
-  in.expect(")");
-  return s;
-}
+Stmt cp_async_wait(Terms& in) { return CpAsyncWait{in.field("keep", 0, 64)}; }
 
 Stmt mbarrier_init(Terms& in) {
   MbarrierInit s;
@@ -243,23 +205,19 @@ Stmt mbarrier_init(Terms& in) {
 
 Stmt mbarrier_arrive_expect_tx(Terms& in) {
   MbarrierArriveExpectTx s;
-  in.expect("(");
   in.slot(s.barrier, s.slot);
   in.expect(",");
   s.bytes = in.field("bytes", 0, max_extent);
-  in.expect(")");
   return s;
 }
 
 Stmt mbarrier_arrive(Terms& in) {
   MbarrierArrive s;
-  in.expect("(");
   in.slot(s.barrier, s.slot);
   if (in.take_if(",")) {
     in.expect({"block", "="});
     s.block = in.expression();
   }
-  in.expect(")");
   return s;
 }
 
@@ -280,11 +238,9 @@ Stmt produce(Terms& in) {
 
 Stmt mbarrier_wait(Terms& in) {
   MbarrierWait s;
-  in.expect("(");
   in.slot(s.barrier, s.slot);
   in.expect({",", "phase", "="});
   s.phase = in.expression();
-  in.expect(")");
   return s;
 }
 
@@ -303,17 +259,12 @@ Stmt tma_descriptor(Terms& in) {
 
 Stmt tma_load(Terms& in) {
   TmaLoad s;
-  in.expect("(");
   in.element(s.buffer, s.index);
   in.expect(",");
   in.element(s.descriptor, s.coordinates);
   in.expect(",");
   in.slot(s.barrier, s.slot);
-  if (in.take_if(",")) {
-    in.expect("multicast");
-    s.multicast = true;
-  }
-  in.expect(")");
+  s.multicast = in.flag("multicast");
   return s;
 }
 
@@ -322,33 +273,33 @@ Stmt tma_load(Terms& in) {
 std::span<const Keyword> kernel_keywords() {
   static constexpr Keyword keywords[] = {
       {"Smem", smem},
-      {"Init", init},
+      {"Init", enclosed<init>},
       {"Sync", [](Terms&) -> Stmt { return Sync{}; }},
-      {"TreeHalve", tree_halve},
-      {"WarpShuffle", warp_shuffle},
-      {"LdMatrix", ld_matrix},
-      {"Pack", joined<Pack>},
-      {"QuadTranspose", joined<QuadTranspose>},
-      {"Mma", mma},
-      {"CopyPairs", copy_block<CopyPairs>},
-      {"CopyTransposed", copy_block<CopyTransposed>},
-      {"DotPairs", dot_pairs},
-      {"Wgmma", wgmma},
-      {"WgmmaFence", wgmma_fence},
+      {"TreeHalve", enclosed<tree_halve>},
+      {"WarpShuffle", enclosed<warp_shuffle>},
+      {"LdMatrix", enclosed<ld_matrix>},
+      {"Pack", enclosed<joined<Pack>>},
+      {"QuadTranspose", enclosed<joined<QuadTranspose>>},
+      {"Mma", enclosed<mma>},
+      {"CopyPairs", enclosed<copy_block<CopyPairs>>},
+      {"CopyTransposed", enclosed<copy_block<CopyTransposed>>},
+      {"DotPairs", enclosed<dot_pairs>},
+      {"Wgmma", enclosed<wgmma>},
+      {"WgmmaFence", enclosed<wgmma_fence>},
       {"WgmmaCommit", [](Terms&) -> Stmt { return WgmmaCommit{}; }},
-      {"WgmmaWait", wgmma_wait},
+      {"WgmmaWait", enclosed<wgmma_wait>},
       {"ClusterSync", [](Terms&) -> Stmt { return ClusterSync{}; }},
-      {"ClusterLoad", cluster_load},
-      {"CpAsyncCopy", cp_async_copy},
+      {"ClusterLoad", enclosed<cluster_load>},
+      {"CpAsyncCopy", enclosed<cp_async_copy>},
       {"CpAsyncCommit", [](Terms&) -> Stmt { return CpAsyncCommit{}; }},
-      {"CpAsyncWait", cp_async_wait},
+      {"CpAsyncWait", enclosed<cp_async_wait>},
       {"ProxyFence", [](Terms&) -> Stmt { return ProxyFence{}; }},
       {"MbarrierInit", mbarrier_init},
-      {"MbarrierArriveExpectTx", mbarrier_arrive_expect_tx},
-      {"MbarrierArrive", mbarrier_arrive},
-      {"MbarrierWait", mbarrier_wait},
+      {"MbarrierArriveExpectTx", enclosed<mbarrier_arrive_expect_tx>},
+      {"MbarrierArrive", enclosed<mbarrier_arrive>},
+      {"MbarrierWait", enclosed<mbarrier_wait>},
       {"TmaDescriptor", tma_descriptor},
-      {"TmaLoad", tma_load},
+      {"TmaLoad", enclosed<tma_load>},
       {"Produce", produce},
   };
   return keywords;

@@ -94,8 +94,7 @@ Stmt accum(Terms& in, std::string dst, Type t) {
 Stmt softmax_sum(Terms& in, std::string maximum) {
   SoftmaxSum s;
   s.maximum = std::move(maximum);
-  do s.sums.push_back(in.name("an accumulator"));
-  while (in.take_if(","));
+  s.sums = in.names("an accumulator");
   in.expect({"<", "-", "softmax_sum", "("});
   s.score = in.argument();
   for (std::size_t i = 0; i < s.sums.size(); ++i) {

@@ -26,19 +26,13 @@ Stmt tile(Terms& in) {
 
 Stmt prefetch(Terms& in) {
   Prefetch s;
-  in.expect("(");
   in.element(s.buffer, s.index);
-  if (in.take_if(",")) {
-    in.expect("write");
-    s.write = true;
-  }
-  in.expect(")");
+  s.write = in.flag("write");
   return s;
 }
 
 Stmt async_wait(Terms& in) {
   AsyncWait s;
-  in.expect("(");
   s.keep = in.field("keep", 0, 64);
   if (in.take_if(",")) {
     in.expect({"phase", "="});
@@ -46,13 +40,11 @@ Stmt async_wait(Terms& in) {
     in.expect({",", "slot", "="});
     s.slot = in.expression();
   }
-  in.expect(")");
   return s;
 }
 
 Stmt combine(Terms& in) {
   Combine c;
-  in.expect("(");
   c.acc = in.name("an accumulator");
   in.expect(",");
   c.op = in.op_field();
@@ -62,7 +54,6 @@ Stmt combine(Terms& in) {
     in.expect({"to", "="});
     c.to = in.expression();
   }
-  in.expect(")");
   return c;
 }
 
@@ -123,8 +114,10 @@ Stmt scale(Terms& in, std::string acc, Type type) {
 }
 
 std::span<const Keyword> tile_keywords() {
-  static constexpr Keyword keywords[] = {
-      {"Tile", tile}, {"Prefetch", prefetch}, {"AsyncWait", async_wait}, {"Combine", combine}};
+  static constexpr Keyword keywords[] = {{"Tile", tile},
+                                         {"Prefetch", enclosed<prefetch>},
+                                         {"AsyncWait", enclosed<async_wait>},
+                                         {"Combine", enclosed<combine>}};
   return keywords;
 }
 

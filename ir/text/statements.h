@@ -27,6 +27,15 @@ Stmt named(Terms&, std::string name);
 Stmt stage(Terms&, std::string buffer, DType);  // parse_tile.cpp: reads the rest after `buffer = Stage`
 Stmt scale(Terms&, std::string acc, Type);      // parse_tile.cpp: reads the rest after `acc <- scale`
 
+/// Reads the parts of a statement in parentheses.
+template <Stmt (*parts)(Terms&)>
+Stmt enclosed(Terms& in) {
+  in.expect("(");
+  Stmt stmt = parts(in);
+  in.expect(")");
+  return stmt;
+}
+
 /// Reads the lines at this depth, up to the first line at a smaller depth.
 Body body(Terms&, std::size_t depth);
 /// Reads the lines that are nested below the current line, which has been read to its end.

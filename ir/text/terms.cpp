@@ -84,6 +84,13 @@ std::string Terms::new_name(std::string_view what) {
   return name(what);
 }
 
+std::vector<std::string> Terms::names(std::string_view what) {
+  std::vector<std::string> list;
+  do list.push_back(name(what));
+  while (take_if(","));
+  return list;
+}
+
 Op Terms::op() {
   const Token t = peek();
   const std::optional<Op> parsed = t.kind == Token::Kind::name ? parse_op(t.text) : std::nullopt;
@@ -267,6 +274,12 @@ std::int64_t Terms::option(std::string_view word, std::int64_t otherwise, std::i
   if (!take_if(word)) return otherwise;
   expect("=");
   return integer("a number", 1, high);
+}
+
+bool Terms::flag(std::string_view word) {
+  const bool is_there = take_if(",");
+  if (is_there) expect(word);
+  return is_there;
 }
 
 }  // namespace deplo::ir::text

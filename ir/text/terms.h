@@ -27,6 +27,7 @@ class Terms : public Lexer {
   std::int64_t extent(std::int64_t& product);   // multiplies `product` by the extent; the result is at most max_extent
   std::string name(std::string_view what);      // the name of something defined before
   std::string new_name(std::string_view what);  // a name that is defined here
+  std::vector<std::string> names(std::string_view what);  // reads `name, name`
   Op op();
   DType dtype();
   DType any_dtype();     // also a type that only tile programs have
@@ -46,6 +47,8 @@ class Terms : public Lexer {
   std::int64_t field(std::string_view word, std::int64_t low, std::int64_t high);  // reads `word=n`
   /// Reads `word=n`. Returns `otherwise` if the option is absent.
   std::int64_t option(std::string_view word, std::int64_t otherwise, std::int64_t high);
+
+  bool flag(std::string_view word);  // reads `, word`, which may be absent
 
   template <class F>
   void separated(std::string_view close, F&& item);  // reads `item, item close`
