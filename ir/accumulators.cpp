@@ -23,11 +23,9 @@ bool uses(const Stmt& stmt, const Names& accumulators) {
 // Returns the accumulators that share the scope of `acc`: all of a SoftmaxSum, because often nothing reads its maximum.
 Names together(const Body& body, const std::string& acc) {
   Names names = {acc};
-  for_each(body, [&](const Stmt& stmt) {
-    const auto* step = stmt.as<SoftmaxSum>();
-    if (step == nullptr) return;
-    Names parts = step->sums;
-    parts.push_back(step->maximum);
+  for_each<SoftmaxSum>(body, [&](const SoftmaxSum& step) {
+    Names parts = step.sums;
+    parts.push_back(step.maximum);
     if (std::ranges::count(parts, acc) > 0) names.insert(names.end(), parts.begin(), parts.end());
   });
   return names;

@@ -74,11 +74,7 @@ DType exponential_type(const Program& program, const Arg& weight) {
   return result;
 }
 
-bool has_softmax_sum(const Program& program) {
-  bool found = false;
-  for_each(program.body, [&](const Stmt& stmt) { found |= stmt.as<SoftmaxSum>() != nullptr; });
-  return found;
-}
+bool has_softmax_sum(const Program& program) { return has<SoftmaxSum>(program.body); }
 
 Stmt opening(const SoftmaxSum& s) {
   return Accum{s.maximum, {}, Op::maximum, {-std::numeric_limits<double>::infinity()}};

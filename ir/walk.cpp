@@ -171,9 +171,7 @@ std::int64_t count_of(const Tile& tile, Bind bind) {
 
 std::int64_t count_of(const Body& body, Bind bind) {
   std::int64_t count = 1;
-  for_each(body, [&](const Stmt& stmt) {
-    if (const auto* tile = stmt.as<Tile>()) count *= count_of(*tile, bind);
-  });
+  for_each<Tile>(body, [&](const Tile& tile) { count *= count_of(tile, bind); });
   return count;
 }
 

@@ -25,6 +25,15 @@ void for_each(const Body& body, F&& f);
 /// Calls f(stmt) for every statement, outer before inner, in order; f may change the statement.
 template <class F>
 void for_each(Body& body, F&& f);
+/// Calls f(s) for every statement s of type S, in the same order. If the body is not const, f may change s.
+template <class S, class B, class F>
+void for_each(B& body, F&& f);
+/// Whether f(s) for a statement s of type S.
+template <class S, class F>
+bool any_of(const Body& body, F&& f);
+/// Whether there is a statement of one of the types S.
+template <class... S>
+bool has(const Body& body);
 
 /// Calls `visit` for each part of the statement, but not for the parts of statements inside it: visit(expression),
 /// visit(use, name), visit(axis) for an axis that the statement opens, and visit(body). An Arg that is a value becomes
@@ -113,6 +122,27 @@ void for_each(Body& body, F&& f) {
     f(stmt);
     if (Body* inner = inner_body(stmt)) for_each(*inner, f);
   }
+}
+
+template <class S, class B, class F>
+void for_each(B& body, F&& f) {
+  for_each(body, [&](auto& stmt) {
+    if (auto* s = stmt.template as<S>()) f(*s);
+  });
+}
+
+template <class S, class F>
+bool any_of(const Body& body, F&& f) {
+  bool found = false;
+  for_each<S>(body, [&](const S& s) { found = found || f(s); });
+  return found;
+}
+
+template <class... S>
+bool has(const Body& body) {
+  bool found = false;
+  for_each(body, [&](const Stmt& stmt) { found = found || ((stmt.as<S>() != nullptr) || ...); });
+  return found;
 }
 
 namespace detail {

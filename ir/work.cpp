@@ -59,13 +59,10 @@ class Counter {
   }
 
   void find_scores(const Body& body) {
-    for_each(body, [&](const Stmt& stmt) {
-      const auto* loop = stmt.as<Loop>();
-      if (loop == nullptr) return;
-      for (const Stmt& inner : loop->body)
+    for_each<Loop>(body, [&](const Loop& loop) {
+      for (const Stmt& inner : loop.body)
         if (const auto* s = inner.as<SoftmaxSum>())
-          if (const auto* score = std::get_if<std::string>(&s->score))
-            find_score(loop->body, *score, axes_of(s->score));
+          if (const auto* score = std::get_if<std::string>(&s->score)) find_score(loop.body, *score, axes_of(s->score));
     });
   }
 
@@ -120,13 +117,7 @@ class Counter {
     count(s.then);
     fraction_ = outside;
   }
-  static bool computes(const Body& body) {
-    bool found = false;
-    for_each(body, [&](const Stmt& stmt) {
-      found |= stmt.as<Assign>() != nullptr || stmt.as<Accum>() != nullptr || stmt.as<SoftmaxSum>() != nullptr;
-    });
-    return found;
-  }
+  static bool computes(const Body& body) { return has<Assign, Accum, SoftmaxSum>(body); }
 
   void count(const Loop& s) {
     const Interval start = range_of(s.start, ranges_);

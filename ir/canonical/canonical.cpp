@@ -200,9 +200,7 @@ Op representative(Op op) {
 }
 
 void collapse_clusters(Body& body) {
-  for_each(body, [](Stmt& stmt) {
-    if (auto* assign = stmt.as<Assign>()) assign->op = representative(assign->op);
-  });
+  for_each<Assign>(body, [](Assign& assign) { assign.op = representative(assign.op); });
 }
 
 }  // namespace

@@ -13,17 +13,11 @@ namespace deplo::ir {
 namespace emitter {
 namespace {
 
-bool has_sync(const Body& body) {
-  bool found = false;
-  for_each(body, [&](const Stmt& s) { found |= s.as<Sync>() != nullptr || s.as<TreeHalve>() != nullptr; });
-  return found;
-}
+bool has_sync(const Body& body) { return has<Sync, TreeHalve>(body); }
 
 std::int64_t producer_threads(const Body& body) {
   std::int64_t threads = 0;
-  for_each(body, [&](const Stmt& s) {
-    if (const auto* produce = s.as<Produce>()) threads = produce->threads;
-  });
+  for_each<Produce>(body, [&](const Produce& produce) { threads = produce.threads; });
   return threads;
 }
 
@@ -36,11 +30,7 @@ bool moves_registers(const Body& body) {
   });
 }
 
-bool has_loop(const Body& body) {
-  bool found = false;
-  for_each(body, [&](const Stmt& s) { found |= s.as<Loop>() != nullptr; });
-  return found;
-}
+bool has_loop(const Body& body) { return has<Loop>(body); }
 
 // Returns the type of index variables up to this value.
 std::string_view index_type(const Speller& spell, std::int64_t max_value) {
@@ -70,9 +60,7 @@ void declare(KernelText& k, const Smem& s) {
 // alignment, as shared_layout counts them. Barriers are declared after them and have the lowest alignment.
 void declare_shared(KernelText& k) {
   std::vector<const Smem*> arrays;
-  for_each(k.kernel.body, [&](const Stmt& stmt) {
-    if (const auto* s = stmt.as<Smem>()) arrays.push_back(s);
-  });
+  for_each<Smem>(k.kernel.body, [&](const Smem& s) { arrays.push_back(&s); });
   std::ranges::stable_sort(arrays, std::ranges::greater(), [&](const Smem* s) { return alignment(*s, k.target); });
   for (const Smem* s : arrays) declare(k, *s);
 }

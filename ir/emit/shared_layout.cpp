@@ -32,9 +32,8 @@ std::vector<Piece> pieces(const Body& kernel, const Target& target) {
 
 std::int64_t block_shared_bytes(const Body& kernel) {
   std::int64_t end = 0;
-  for_each(kernel, [&](const Stmt& stmt) {
-    if (const auto* s = stmt.as<Local>(); s != nullptr && s->space == Space::shared)
-      end = std::max(end, s->offset + s->count * local_bytes(s->dtype));
+  for_each<Local>(kernel, [&](const Local& s) {
+    if (s.space == Space::shared) end = std::max(end, s.offset + s.count * local_bytes(s.dtype));
   });
   return (end + local_alignment - 1) / local_alignment * local_alignment;
 }

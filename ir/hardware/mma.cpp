@@ -208,8 +208,8 @@ std::optional<DType> element_type(const Program& program, const Factor& factor) 
   if (load == nullptr) return rounded_by(*factor.made_by.back());
   if (const Buffer* buffer = program.find(load->buffer)) return buffer->dtype;
   std::optional<DType> kept;
-  for_each(program.body, [&](const Stmt& stmt) {
-    if (const auto* smem = stmt.as<Smem>(); smem != nullptr && smem->buffer == load->buffer) kept = smem->dtype;
+  for_each<Smem>(program.body, [&](const Smem& smem) {
+    if (smem.buffer == load->buffer) kept = smem.dtype;
   });
   return kept;
 }

@@ -25,10 +25,9 @@ namespace {
 
 const std::string* vector_axis(const Program& program) {
   const std::string* found = nullptr;
-  for_each(program.body, [&](const Stmt& stmt) {
-    if (const auto* tile = stmt.as<Tile>())
-      for (const Axis& axis : tile->axes)
-        if (axis.bind == Bind::vector && axis.extent == lanes) found = &axis.name;
+  for_each<Tile>(program.body, [&](const Tile& tile) {
+    for (const Axis& axis : tile.axes)
+      if (axis.bind == Bind::vector && axis.extent == lanes) found = &axis.name;
   });
   return found;
 }

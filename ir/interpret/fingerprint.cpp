@@ -82,12 +82,11 @@ std::string print(const Fingerprint& fingerprint) {
 
 std::string order_dependence(const Program& schedule) {
   std::string found;
-  for_each(schedule.body, [&](const Stmt& stmt) {
-    const auto* write = stmt.as<Write>();
-    if (write == nullptr || !adds(write->mode)) return;
-    const Buffer* buffer = schedule.find(write->buffer);
+  for_each<Write>(schedule.body, [&](const Write& write) {
+    if (!adds(write.mode)) return;
+    const Buffer* buffer = schedule.find(write.buffer);
     if (buffer != nullptr && is_float(buffer->dtype))
-      found = fmt::format("its blocks add to {} in any order", write->buffer);
+      found = fmt::format("its blocks add to {} in any order", write.buffer);
   });
   return found;
 }
@@ -129,9 +128,8 @@ std::string execute(const Program& loop, const Program& schedule, LazyInputs inp
 /// dimensions.
 std::optional<Expr> row_of(const Program& loop, const Buffer& output) {
   std::optional<Expr> row;
-  for_each(loop.body, [&](const Stmt& stmt) {
-    const auto* write = stmt.as<Write>();
-    if (write != nullptr && write->buffer == output.name && !write->index.empty()) row = write->index.front();
+  for_each<Write>(loop.body, [&](const Write& write) {
+    if (write.buffer == output.name && !write.index.empty()) row = write.index.front();
   });
   return row;
 }
@@ -140,14 +138,13 @@ std::optional<Expr> row_of(const Program& loop, const Buffer& output) {
 /// reads the whole input.
 std::optional<std::size_t> row_dimension(const Program& loop, const Buffer& input) {
   std::optional<std::size_t> dimension;
-  for_each(loop.body, [&](const Stmt& stmt) {
-    const auto* load = stmt.as<Load>();
-    if (load == nullptr || load->buffer != input.name) return;
+  for_each<Load>(loop.body, [&](const Load& load) {
+    if (load.buffer != input.name) return;
     for (const Buffer& output : loop.buffers) {
       if (output.role != Role::output) continue;
       const std::optional<Expr> row = row_of(loop, output);
-      for (std::size_t d = 0; row && row->kind() != Expr::Kind::constant && d < load->index.size(); ++d)
-        if (load->index[d] == *row) dimension = d;
+      for (std::size_t d = 0; row && row->kind() != Expr::Kind::constant && d < load.index.size(); ++d)
+        if (load.index[d] == *row) dimension = d;
     }
   });
   return dimension;

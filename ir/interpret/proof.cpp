@@ -50,12 +50,7 @@ bool is_same(double x, double y) {
 }
 
 bool adds_together(const Program& program) {
-  bool found = false;
-  for_each(program.body, [&](const Stmt& stmt) {
-    const auto* write = stmt.as<Write>();
-    found |= write != nullptr && adds(write->mode);
-  });
-  return found;
+  return any_of<Write>(program.body, [&](const Write& write) { return adds(write.mode); });
 }
 
 /// Returns numbers of clusters: the first, the last, and others drawn at random from the seed.
@@ -80,10 +75,9 @@ std::vector<std::int64_t> with_their_partners(const Program& schedule, const std
   for (auto axis = tile->axes.rbegin(); axis != tile->axes.rend(); ++axis) {
     if (axis->bind != Bind::block) continue;
     bool is_named = false;
-    for_each(schedule.body, [&](const Stmt& stmt) {
-      const auto* write = stmt.as<Write>();
-      if (write != nullptr && schedule.find(write->buffer) != nullptr)
-        for (const Expr& index : write->index) is_named |= depends_on(index, axis->name);
+    for_each<Write>(schedule.body, [&](const Write& write) {
+      if (schedule.find(write.buffer) != nullptr)
+        for (const Expr& index : write.index) is_named |= depends_on(index, axis->name);
     });
     if (!is_named) {
       std::set<std::int64_t> more;

@@ -154,8 +154,7 @@ void check(Context& c, const Branch& s) {
 }
 
 void check(Context& c, const Forever& s) {
-  bool ends = false;
-  for_each(s.body, [&](const Stmt& stmt) { ends = ends || (stmt.as<Jump>() != nullptr); });
+  const bool ends = has<Jump>(s.body);
   if (!ends) fail("no statement leaves it, so it never ends");
   if (c.in_loop) fail("it must not be in a loop");
   const bool outside = std::exchange(c.in_forever, true);

@@ -182,9 +182,8 @@ std::int64_t line_of_rows(const ir::Program& program, const Matmul& matmul) {
 
 bool walks_evenly(const ir::Program&, const Matmul& matmul) {
   bool evenly = true;
-  ir::for_each(matmul.reduce->body, [&](const ir::Stmt& stmt) {
-    if (const auto* load = stmt.as<ir::Load>())
-      for (const ir::Expr& e : load->index) evenly &= ir::coefficient(e, matmul.reduce->axis.name).has_value();
+  ir::for_each<ir::Load>(matmul.reduce->body, [&](const ir::Load& load) {
+    for (const ir::Expr& e : load.index) evenly &= ir::coefficient(e, matmul.reduce->axis.name).has_value();
   });
   return evenly;
 }

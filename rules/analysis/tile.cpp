@@ -21,8 +21,8 @@ ir::Tile& tile_of(ir::Program& program) { return find_tile(program); }
 
 ir::Loop& to_edit(ir::Program& program, const ir::Loop& found) {
   ir::Loop* same = nullptr;
-  ir::for_each(program.body, [&](ir::Stmt& stmt) {
-    if (auto* loop = stmt.as<ir::Loop>(); loop == &found) same = loop;
+  ir::for_each<ir::Loop>(program.body, [&](ir::Loop& loop) {
+    if (&loop == &found) same = &loop;
   });
   CHECK(same != nullptr);
   return *same;
@@ -41,12 +41,7 @@ bool walk_together(const ir::Tile& tile, const std::string& a, const std::string
 }
 
 bool loads(const ir::Body& body, const std::string& buffer) {
-  bool found = false;
-  ir::for_each(body, [&](const ir::Stmt& stmt) {
-    const auto* load = stmt.as<ir::Load>();
-    found |= load != nullptr && load->buffer == buffer;
-  });
-  return found;
+  return ir::any_of<ir::Load>(body, [&](const ir::Load& load) { return load.buffer == buffer; });
 }
 
 bool is_scalar(const ir::Stmt& stmt) {
@@ -55,27 +50,18 @@ bool is_scalar(const ir::Stmt& stmt) {
 
 const ir::Loop* products_loop(const ir::Body& body) {
   const ir::Loop* found = nullptr;
-  ir::for_each(body, [&](const ir::Stmt& stmt) {
-    if (const auto* loop = stmt.as<ir::Loop>(); loop != nullptr && !loop->atom.empty()) found = loop;
+  ir::for_each<ir::Loop>(body, [&](const ir::Loop& loop) {
+    if (!loop.atom.empty()) found = &loop;
   });
   return found;
 }
 
-bool has_online_softmax(const ir::Body& body) {
-  bool found = false;
-  ir::for_each(body, [&](const ir::Stmt& stmt) { found |= stmt.as<ir::Scale>() != nullptr; });
-  return found;
-}
+bool has_online_softmax(const ir::Body& body) { return ir::has<ir::Scale>(body); }
 
 namespace {
 
 bool has_loop(const ir::Body& body, ir::Bind bind) {
-  bool found = false;
-  ir::for_each(body, [&](const ir::Stmt& stmt) {
-    const auto* loop = stmt.as<ir::Loop>();
-    found |= loop != nullptr && loop->axis.bind == bind;
-  });
-  return found;
+  return ir::any_of<ir::Loop>(body, [&](const ir::Loop& loop) { return loop.axis.bind == bind; });
 }
 
 }  // namespace

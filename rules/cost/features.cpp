@@ -75,10 +75,9 @@ Features features(const ir::Program& tile, const Target& target) {
   }
   for (const ir::Buffer& buffer : tile.buffers)
     out.compulsory_bytes += static_cast<double>(std::min(element_count(buffer), span(buffer)) * bytes(buffer.dtype));
-  ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
-    const auto* write = stmt.as<ir::Write>();
-    if (write != nullptr && write->mode == ir::WriteMode::add)
-      out.zeroed_bytes = static_cast<double>(span(*tile.find(write->buffer)) * ir::bytes(ir::DType::f32));
+  ir::for_each<ir::Write>(tile.body, [&](const ir::Write& write) {
+    if (write.mode == ir::WriteMode::add)
+      out.zeroed_bytes = static_cast<double>(span(*tile.find(write.buffer)) * ir::bytes(ir::DType::f32));
   });
   const Traffic traffic(tile, target);
   const auto units = static_cast<double>(target.units);

@@ -82,9 +82,7 @@ std::int64_t least_registers(std::int64_t values) {
 
 std::int64_t producers(const ir::Body& body) {
   std::int64_t threads = 0;
-  ir::for_each(body, [&](const ir::Stmt& stmt) {
-    if (const auto* loop = stmt.as<ir::Loop>()) threads = std::max(threads, loop->producers);
-  });
+  ir::for_each<ir::Loop>(body, [&](const ir::Loop& loop) { threads = std::max(threads, loop.producers); });
   return threads;
 }
 
@@ -125,9 +123,8 @@ const std::string& sum_of(const ir::Loop& products) { return products.body.back(
 
 std::int64_t thread_values(const ir::Tile& tile) {
   std::set<std::string, std::less<>> sums;  // sums of matrix instructions; a kernel may have several products
-  ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
-    const auto* loop = stmt.as<ir::Loop>();
-    if (loop != nullptr && !loop->atom.empty()) sums.insert(sum_of(*loop));
+  ir::for_each<ir::Loop>(tile.body, [&](const ir::Loop& loop) {
+    if (!loop.atom.empty()) sums.insert(sum_of(loop));
   });
   if (sums.size() < 2) return ir::count_of(tile, ir::Bind::reg) * ir::count_of(tile, ir::Bind::vector);
   std::int64_t count = 0;
@@ -329,10 +326,10 @@ std::int64_t shared_bytes(const ir::Program& program, const Target& target) {
   const auto declare = [&](const std::string& name, ir::DType dtype, std::int64_t count, std::int64_t align) {
     if (count > 0) declarations.emplace_back(ir::Smem{name, dtype, {count}, align});
   };
-  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
-    if (const auto* stage = stmt.as<ir::Stage>(); stage != nullptr && seen.insert(stage->buffer).second) {
-      declare(stage->buffer, stage->dtype, ir::physical_count(*stage), ir::alignment(*stage));
-      if (stage->transport == ir::Transport::tma) barriers = std::max<std::int64_t>(barriers, stage->slots);
+  ir::for_each<ir::Stage>(program.body, [&](const ir::Stage& stage) {
+    if (seen.insert(stage.buffer).second) {
+      declare(stage.buffer, stage.dtype, ir::physical_count(stage), ir::alignment(stage));
+      if (stage.transport == ir::Transport::tma) barriers = std::max<std::int64_t>(barriers, stage.slots);
     }
   });
   ir::for_each(program.body, [&](const ir::Stmt& stmt) {

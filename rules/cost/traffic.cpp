@@ -54,14 +54,7 @@ double box_bytes(const std::vector<double>& widths, const std::vector<std::int64
   return count;
 }
 
-bool has_barrier(const ir::Body& body) {
-  bool found = false;
-  ir::for_each(body, [&](const ir::Stmt& stmt) {
-    found |=
-        stmt.as<ir::Stage>() != nullptr || stmt.as<ir::AsyncWait>() != nullptr || stmt.as<ir::Combine>() != nullptr;
-  });
-  return found;
-}
+bool has_barrier(const ir::Body& body) { return ir::has<ir::Stage, ir::AsyncWait, ir::Combine>(body); }
 
 /// A memory that is accessed: a buffer of the launch or, on CPUs, the buffer that a Stage fills.
 struct Memory {
@@ -94,9 +87,7 @@ struct Traffic::Nest {
 
   Nest(const ir::Program& program, const Target& target) : program_(program), cpu_(target.cpu) {
     const ir::Tile& tile = tile_of(program);
-    ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
-      if (const auto* stage = stmt.as<ir::Stage>()) stages_.try_emplace(stage->buffer, stage);
-    });
+    ir::for_each<ir::Stage>(tile.body, [&](const ir::Stage& stage) { stages_.try_emplace(stage.buffer, &stage); });
     values_ = axes_of_values(tile.body);
     std::size_t node = none;
     for (const ir::Axis& axis : tile.axes) {

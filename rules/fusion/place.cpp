@@ -260,11 +260,10 @@ ir::Program place(const Fusion& fusion, const LoopOp& op) {
   program.body = Placer(fusion, op).run();
   rename_values(program.body);
   // Inputs come in order of appearance.
-  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
-    const auto* load = stmt.as<ir::Load>();
-    if (load == nullptr || program.find(load->buffer) != nullptr) return;
+  ir::for_each<ir::Load>(program.body, [&](const ir::Load& load) {
+    if (program.find(load.buffer) != nullptr) return;
     const auto tensor =
-        std::find_if(op.reads.begin(), op.reads.end(), [&](int t) { return fusion.name(t) == load->buffer; });
+        std::find_if(op.reads.begin(), op.reads.end(), [&](int t) { return fusion.name(t) == load.buffer; });
     program.buffers.push_back(buffer(fusion, *tensor, ir::Role::input));
   });
   for (const Result& result : results(op)) program.buffers.push_back(buffer(fusion, result.output, ir::Role::output));

@@ -120,11 +120,10 @@ class Slicer {
   static ir::Program sliced(ir::Program kernel, const std::vector<Slice>& slices) {
     for (const Slice& slice : slices) {
       *std::ranges::find(kernel.buffers, slice.of, &ir::Buffer::name) = slice.buffer;
-      ir::for_each(kernel.body, [&](ir::Stmt& stmt) {
-        auto* load = stmt.as<ir::Load>();
-        if (load == nullptr || load->buffer != slice.of) return;
-        load->buffer = slice.buffer.name;
-        for (std::size_t d = 0; d < load->index.size(); ++d) load->index[d] = load->index[d] - slice.box[d].low;
+      ir::for_each<ir::Load>(kernel.body, [&](ir::Load& load) {
+        if (load.buffer != slice.of) return;
+        load.buffer = slice.buffer.name;
+        for (std::size_t d = 0; d < load.index.size(); ++d) load.index[d] = load.index[d] - slice.box[d].low;
       });
     }
     ir::Ranges scope;

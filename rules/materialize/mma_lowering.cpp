@@ -332,9 +332,8 @@ class ProductLowering {
 void keep_fragments(const ir::Write& write, KernelBuilder& kernel, const Replication& replication,
                     const StagePlaces& stages, KeptFragments& kept, ir::Body& to) {
   const ir::Loop* reader = nullptr;
-  ir::for_each(kernel.tile.body, [&](const ir::Stmt& stmt) {
-    const auto* loop = stmt.as<ir::Loop>();
-    if (loop != nullptr && !loop->atom.empty() && loads(loop->body, write.buffer)) reader = loop;
+  ir::for_each<ir::Loop>(kernel.tile.body, [&](const ir::Loop& loop) {
+    if (!loop.atom.empty() && loads(loop.body, write.buffer)) reader = &loop;
   });
   CHECK(reader != nullptr);
   ProductLowering(*reader, kernel, replication, stages, {}).keep(write, kept[write.buffer], to);

@@ -13,9 +13,7 @@ namespace {
 class ReadFences {
  public:
   explicit ReadFences(const ir::Body& kernel) {
-    ir::for_each(kernel, [&](const ir::Stmt& stmt) {
-      if (const auto* load = stmt.as<ir::TmaLoad>()) filled_.insert(load->buffer);
-    });
+    ir::for_each<ir::TmaLoad>(kernel, [&](const ir::TmaLoad& load) { filled_.insert(load.buffer); });
   }
 
   // `read`: a read precedes the body. `filled`: a copy that the block's threads start themselves follows the body.

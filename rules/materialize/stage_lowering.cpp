@@ -57,9 +57,7 @@ std::vector<ir::Expr> place_in_slot(const ir::Stage& stage, const ir::Expr& slot
 }  // namespace
 
 StagePlaces::StagePlaces(const KernelBuilder& kernel) : kernel_(kernel) {
-  ir::for_each(kernel.tile.body, [&](const ir::Stmt& stmt) {
-    if (const auto* stage = stmt.as<ir::Stage>()) stages_.emplace(stage->buffer, stage);
-  });
+  ir::for_each<ir::Stage>(kernel.tile.body, [&](const ir::Stage& stage) { stages_.emplace(stage.buffer, &stage); });
 }
 
 std::vector<ir::Expr> StagePlaces::place(const std::string& buffer, const std::vector<ir::Expr>& index) const {
@@ -84,9 +82,7 @@ ir::SharedMatrix StagePlaces::matrix(const std::string& buffer, const std::vecto
 
 StageLowering::StageLowering(KernelBuilder& kernel, const Replication& replication)
     : kernel_(kernel), replication_(replication), places_(kernel), produced_(producers(kernel.tile.body) > 0) {
-  ir::for_each(kernel.tile.body, [&](const ir::Stmt& stmt) {
-    if (const auto* stage = stmt.as<ir::Stage>()) declare(*stage);
-  });
+  ir::for_each<ir::Stage>(kernel.tile.body, [&](const ir::Stage& stage) { declare(stage); });
   const auto by_warpgroups = read_by_warpgroups(kernel.tile.body);
   for (const auto& [buffer, stage] : places_.stages())
     fenced_ |= stage->transport != ir::Transport::tma && by_warpgroups.contains(buffer);

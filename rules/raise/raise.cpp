@@ -69,12 +69,10 @@ bool rounds_to_tf32(const ir::Program& kernel) {
   const std::vector<std::string> products = ir::mma::find_products(kernel, ir::mma::Operands::tf32);
   std::set<std::string, std::less<>> rounded;
   bool all = !products.empty();
-  ir::for_each(kernel.body, [&](const ir::Stmt& stmt) {
-    const auto* assign = stmt.as<ir::Assign>();
-    if (assign == nullptr) return;
-    if (assign->op == ir::Op::round_tf32) rounded.insert(assign->dst);
-    if (std::ranges::find(products, assign->dst) == products.end()) return;
-    all = all && std::ranges::all_of(assign->args, [&](const ir::Arg& arg) {
+  ir::for_each<ir::Assign>(kernel.body, [&](const ir::Assign& assign) {
+    if (assign.op == ir::Op::round_tf32) rounded.insert(assign.dst);
+    if (std::ranges::find(products, assign.dst) == products.end()) return;
+    all = all && std::ranges::all_of(assign.args, [&](const ir::Arg& arg) {
             const auto* value = std::get_if<std::string>(&arg);
             return value != nullptr && rounded.contains(*value);
           });

@@ -92,12 +92,11 @@ std::vector<std::int64_t> column_sizes(std::int64_t n, const Target& target) {
 // Returns the number of iterations over K, in all chunks.
 std::int64_t turns(const ir::Program& program, const ir::Loop& reduce) {
   std::int64_t chunks = 1;
-  ir::for_each(tile_of(program).body, [&](const ir::Stmt& stmt) {
-    const auto* loop = stmt.as<ir::Loop>();
-    if (loop == nullptr || loop == &reduce) return;
+  ir::for_each<ir::Loop>(tile_of(program).body, [&](const ir::Loop& loop) {
+    if (&loop == &reduce) return;
     bool is_around = false;
-    ir::for_each(loop->body, [&](const ir::Stmt& inner) { is_around |= inner.as<ir::Loop>() == &reduce; });
-    if (is_around) chunks *= loop->axis.extent;
+    ir::for_each(loop.body, [&](const ir::Stmt& inner) { is_around |= inner.as<ir::Loop>() == &reduce; });
+    if (is_around) chunks *= loop.axis.extent;
   });
   return chunks * reduce.axis.extent;
 }
@@ -468,9 +467,7 @@ std::int64_t bytes_of_rows(const ir::Program& program) {
   constexpr std::int64_t min_turns = 16;
   const ir::Tile& tile = tile_of(program);
   std::set<std::string> sums;
-  ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
-    if (const auto* loop = stmt.as<ir::Loop>()) sums.insert(loop->axis.name);
-  });
+  ir::for_each<ir::Loop>(tile.body, [&](const ir::Loop& loop) { sums.insert(loop.axis.name); });
   std::int64_t bytes = 1;
   ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
     const auto* load = stmt.as<ir::Load>();
@@ -486,13 +483,9 @@ std::int64_t bytes_of_rows(const ir::Program& program) {
 // line.
 bool writes_neighbours(const ir::Program& program) {
   const std::string& last = tile_of(program).axes.back().name;
-  bool found = false;
-  ir::for_each(tile_of(program).body, [&](const ir::Stmt& stmt) {
-    const auto* write = stmt.as<ir::Write>();
-    if (write == nullptr) return;
-    found |= ir::coefficient(ir::flat_offset(write->index, program.find(write->buffer)->strides), last) == 1;
+  return ir::any_of<ir::Write>(tile_of(program).body, [&](const ir::Write& write) {
+    return ir::coefficient(ir::flat_offset(write.index, program.find(write.buffer)->strides), last) == 1;
   });
-  return found;
 }
 
 // Returns whether each output along the last axis reads elements that its own data select, as in a binary search.

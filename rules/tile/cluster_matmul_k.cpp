@@ -30,9 +30,8 @@ namespace {
 const ir::Loop* product_loop(const ir::Program& program) {
   if (const auto matmul = find_matmul(program)) return matmul->reduce;
   const ir::Loop* found = nullptr;
-  ir::for_each(tile_of(program).body, [&](const ir::Stmt& stmt) {
-    const auto* loop = stmt.as<ir::Loop>();
-    if (loop != nullptr && !loop->atom.empty()) found = loop;
+  ir::for_each<ir::Loop>(tile_of(program).body, [&](const ir::Loop& loop) {
+    if (!loop.atom.empty()) found = &loop;
   });
   return found;
 }

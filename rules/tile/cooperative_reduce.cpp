@@ -31,12 +31,9 @@ std::int64_t row_extent(const ir::Tile& tile) {
 }
 
 bool writes_along(const ir::Program& program, const std::string& row) {
-  bool along = false;
-  ir::for_each(tile_of(program).body, [&](const ir::Stmt& stmt) {
-    const auto* write = stmt.as<ir::Write>();
-    along |= write != nullptr && !write->index.empty() && ir::coefficient(write->index.back(), row) == 1;
+  return ir::any_of<ir::Write>(tile_of(program).body, [&](const ir::Write& write) {
+    return !write.index.empty() && ir::coefficient(write.index.back(), row) == 1;
   });
-  return along;
 }
 
 // Returns whether the sweeps read neighbours in memory along the rows, but not along themselves. Loads that all rows

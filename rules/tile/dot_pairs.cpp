@@ -20,8 +20,8 @@ using ir::pairs::Product;
 // Calls edit(stage) for each Stage of the buffer.
 template <class Edit>
 void edit_stages(ir::Program& program, const std::string& buffer, Edit&& edit) {
-  ir::for_each(program.body, [&](ir::Stmt& stmt) {
-    if (auto* stage = stmt.as<ir::Stage>(); stage != nullptr && stage->buffer == buffer) edit(*stage);
+  ir::for_each<ir::Stage>(program.body, [&](ir::Stage& stage) {
+    if (stage.buffer == buffer) edit(stage);
   });
 }
 

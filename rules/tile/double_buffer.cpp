@@ -72,9 +72,8 @@ Verdict decide_double_buffer(const ir::Program& program, const Target& target, c
 }
 
 void index_slot(ir::Body& body, const std::string& buffer, const ir::Expr& slot) {
-  ir::for_each(body, [&](ir::Stmt& stmt) {
-    if (auto* load = stmt.as<ir::Load>(); load != nullptr && load->buffer == buffer)
-      load->index.insert(load->index.begin(), slot);
+  ir::for_each<ir::Load>(body, [&](ir::Load& load) {
+    if (load.buffer == buffer) load.index.insert(load.index.begin(), slot);
   });
 }
 

@@ -48,9 +48,8 @@ class Steps {
  public:
   explicit Steps(ir::Program program)
       : program_(std::move(program)), names_(names_of(program_)), starts_(ir::accumulator_starts(program_.body)) {
-    ir::for_each(program_.body, [&](const ir::Stmt& stmt) {
-      if (const auto* step = stmt.as<ir::SoftmaxSum>()) openings_.emplace(step->maximum, ir::opening(*step));
-    });
+    ir::for_each<ir::SoftmaxSum>(
+        program_.body, [&](const ir::SoftmaxSum& step) { openings_.emplace(step.maximum, ir::opening(step)); });
   }
 
   ir::Program run() {

@@ -21,10 +21,9 @@ std::int64_t columns_read(const ir::Program& program, const ir::Stage& stage, co
   const ir::Tile& tile = tile_of(program);
   std::int64_t columns = 0;
   bool fits = true;
-  ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
-    const auto* load = stmt.as<ir::Load>();
-    if (load == nullptr || load->buffer != stage.buffer) return;
-    const ir::Expr& column = load->index.back();
+  ir::for_each<ir::Load>(tile.body, [&](const ir::Load& load) {
+    if (load.buffer != stage.buffer) return;
+    const ir::Expr& column = load.index.back();
     std::int64_t together = 1;
     for (const ir::Axis& axis : tile.axes)
       if ((axis.bind == ir::Bind::reg || axis.bind == ir::Bind::vector) && ir::depends_on(column, axis.name))
@@ -77,8 +76,8 @@ Verdict decide_pack_smem(const ir::Program& program, const Target& target, const
 }
 
 void set_panel(ir::Body& body, const std::string& buffer, std::int64_t panel) {
-  ir::for_each(body, [&](ir::Stmt& stmt) {
-    if (auto* stage = stmt.as<ir::Stage>(); stage != nullptr && stage->buffer == buffer) stage->panel = panel;
+  ir::for_each<ir::Stage>(body, [&](ir::Stage& stage) {
+    if (stage.buffer == buffer) stage.panel = panel;
   });
 }
 

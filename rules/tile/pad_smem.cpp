@@ -23,8 +23,8 @@ namespace {
 constexpr std::int64_t max_steps = 8;
 
 void set_pad(ir::Body& body, const std::string& buffer, std::int64_t pad) {
-  ir::for_each(body, [&](ir::Stmt& stmt) {
-    if (auto* stage = stmt.as<ir::Stage>(); stage != nullptr && stage->buffer == buffer) stage->pad = pad;
+  ir::for_each<ir::Stage>(body, [&](ir::Stage& stage) {
+    if (stage.buffer == buffer) stage.pad = pad;
   });
 }
 

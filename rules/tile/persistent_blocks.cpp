@@ -35,12 +35,7 @@ struct Fills {
 class FillCounter {
  public:
   static bool holds_copies(const ir::Body& body) {
-    bool found = false;
-    ir::for_each(body, [&](const ir::Stmt& stmt) {
-      const auto* stage = stmt.as<ir::Stage>();
-      found |= stage != nullptr && stage->transport == ir::Transport::tma;
-    });
-    return found;
+    return ir::any_of<ir::Stage>(body, [&](const ir::Stage& stage) { return stage.transport == ir::Transport::tma; });
   }
 
   void count(const ir::Body& body) {
@@ -87,11 +82,8 @@ class FillCounter {
 // Returns how often a block fills the slots of TMA's copies. Returns nullopt if they are not filled in turn, or if a
 // mask ends a loop over slabs early, because the number then differs between blocks.
 std::optional<Fills> fills_of(const ir::Tile& tile) {
-  bool early = false;
-  ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
-    const auto* loop = stmt.as<ir::Loop>();
-    early |= loop != nullptr && loop->end && FillCounter::holds_copies(loop->body);
-  });
+  const bool early = ir::any_of<ir::Loop>(
+      tile.body, [&](const ir::Loop& loop) { return loop.end && FillCounter::holds_copies(loop.body); });
   if (early) return std::nullopt;
   FillCounter counter;
   counter.count(tile.body);
@@ -99,12 +91,7 @@ std::optional<Fills> fills_of(const ir::Tile& tile) {
 }
 
 bool adds_up(const ir::Tile& tile) {
-  bool adds = false;
-  ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
-    const auto* write = stmt.as<ir::Write>();
-    adds |= write != nullptr && write->mode == ir::WriteMode::add;
-  });
-  return adds;
+  return ir::any_of<ir::Write>(tile.body, [&](const ir::Write& write) { return write.mode == ir::WriteMode::add; });
 }
 
 // Returns the numbers of blocks that the units hold, if the grid has more; 0 (the whole grid) comes first. The estimate
@@ -152,12 +139,10 @@ ir::Substitution places(std::vector<ir::Axis> axes, const ir::Expr& number, bool
 
 // Continues the phases of TMA's barriers where the previous block of the loop has stopped.
 void continue_phases(ir::Body& body, const Fills& fills, const ir::Expr& before) {
-  ir::for_each(body, [&](ir::Stmt& stmt) {
-    auto* wait = stmt.as<ir::AsyncWait>();
-    if (wait == nullptr) return;
+  ir::for_each<ir::AsyncWait>(body, [&](ir::AsyncWait& wait) {
     ir::Expr times = fills.rounds % 2;
-    if (fills.rest > 0) times = times + ir::less(wait->slot, fills.rest);
-    if (!times.is_constant(0)) wait->phase = ir::simplify((wait->phase + before * times) % 2);
+    if (fills.rest > 0) times = times + ir::less(wait.slot, fills.rest);
+    if (!times.is_constant(0)) wait.phase = ir::simplify((wait.phase + before * times) % 2);
   });
 }
 

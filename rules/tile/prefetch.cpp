@@ -90,8 +90,7 @@ std::vector<Stream> streams(const ir::Program& program) {
   collect(program, tile_of(program).body, nullptr, result);
   for (const Staged& staged : staged_buffers(program))
     if (is_row_copy(program, *staged.stage)) result.push_back({staged.stage->source, false, {}, true});
-  bool loops = false;
-  ir::for_each(tile_of(program).body, [&](const ir::Stmt& stmt) { loops |= stmt.as<ir::Loop>() != nullptr; });
+  const bool loops = ir::has<ir::Loop>(tile_of(program).body);
   for (Stream& stream : result) {
     if (loops) std::erase_if(stream.sites, [](const Site& site) { return site.loop == nullptr; });
     if (stream.sites.empty()) continue;
@@ -218,8 +217,8 @@ void insert(ir::Body& body, const Additions& additions) {
 }
 
 void set_prefetch(ir::Body& body, const std::string& source, int rows) {
-  ir::for_each(body, [&](ir::Stmt& stmt) {
-    if (auto* stage = stmt.as<ir::Stage>(); stage != nullptr && stage->source == source) stage->prefetch = rows;
+  ir::for_each<ir::Stage>(body, [&](ir::Stage& stage) {
+    if (stage.source == source) stage.prefetch = rows;
   });
 }
 

@@ -39,11 +39,9 @@ std::optional<std::size_t> chunk_loop(const ir::Tile& tile, const Matmul& matmul
 const ir::Accum* only_accumulator(const ir::Program& program) {
   const ir::Accum* found = nullptr;
   bool alone = true;
-  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
-    const auto* accum = stmt.as<ir::Accum>();
-    if (accum == nullptr) return;
-    alone &= found == nullptr && accum->op == ir::Op::add && accum->type == ir::Type{};
-    found = accum;
+  ir::for_each<ir::Accum>(program.body, [&](const ir::Accum& accum) {
+    alone &= found == nullptr && accum.op == ir::Op::add && accum.type == ir::Type{};
+    found = &accum;
   });
   return alone ? found : nullptr;
 }
@@ -52,11 +50,9 @@ const ir::Accum* only_accumulator(const ir::Program& program) {
 std::string obstacle(const ir::Program& program, const ir::Body& body, std::size_t chunks) {
   int writes = 0;
   std::string output;
-  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
-    const auto* write = stmt.as<ir::Write>();
-    if (write == nullptr) return;
+  ir::for_each<ir::Write>(program.body, [&](const ir::Write& write) {
     ++writes;
-    output = write->buffer;
+    output = write.buffer;
   });
   if (writes != 1) return "more than one output is written";
   const ir::Buffer& buffer = *program.find(output);

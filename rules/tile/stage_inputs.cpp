@@ -48,9 +48,8 @@ ir::Ranges inside(const ir::Tile& tile, const ir::Body& region) {
   for (const ir::Axis& axis : tile.axes)
     if (axis.bind == ir::Bind::thread || axis.bind == ir::Bind::reg)
       ranges.emplace_back(axis.name, ir::Interval{0, axis.extent - 1});
-  ir::for_each(region, [&](const ir::Stmt& stmt) {
-    if (const auto* loop = stmt.as<ir::Loop>())
-      ranges.emplace_back(loop->axis.name, ir::Interval{0, loop->axis.extent - 1});
+  ir::for_each<ir::Loop>(region, [&](const ir::Loop& loop) {
+    ranges.emplace_back(loop.axis.name, ir::Interval{0, loop.axis.extent - 1});
   });
   return ranges;
 }
@@ -193,9 +192,7 @@ std::vector<std::string> values_before(const ir::Tile& tile, std::optional<std::
 std::int64_t count_readers(const ir::Tile& tile, const ir::Body& region, const std::vector<ir::Expr>& index) {
   std::vector<std::string> own;
   for (const ir::Expr& e : index) ir::collect_variables(e, own);
-  ir::for_each(region, [&](const ir::Stmt& stmt) {
-    if (const auto* loop = stmt.as<ir::Loop>()) ir::collect_variables(loop->start, own);
-  });
+  ir::for_each<ir::Loop>(region, [&](const ir::Loop& loop) { ir::collect_variables(loop.start, own); });
   std::int64_t readers = 1;
   for (const ir::Axis& axis : tile.axes)
     if (axis.bind == ir::Bind::thread && std::find(own.begin(), own.end(), axis.name) == own.end())
@@ -239,28 +236,26 @@ std::vector<Plan> plan_region(const ir::Program& program, std::optional<std::siz
   const auto varies = [&](const ir::Expr& e) {
     return std::ranges::any_of(ranges, [&](const auto& range) { return ir::depends_on(e, range.first); });
   };
-  ir::for_each(region, [&](const ir::Stmt& stmt) {
-    const auto* load = stmt.as<ir::Load>();
-    if (load == nullptr) return;
-    if (std::ranges::none_of(load->index, varies)) return singles.push_back(load);
-    const auto same = [&](const Plan& p) { return p.stage.source == load->buffer; };
+  ir::for_each<ir::Load>(region, [&](const ir::Load& load) {
+    if (std::ranges::none_of(load.index, varies)) return singles.push_back(&load);
+    const auto same = [&](const Plan& p) { return p.stage.source == load.buffer; };
     const auto known = std::find_if(plans.begin(), plans.end(), same);
     if (known != plans.end() && known->mixed) return;
-    auto plan = plan_load(program, *load, ranges, before, sides, false, target);
+    auto plan = plan_load(program, load, ranges, before, sides, false, target);
     // CPUs read rows in lines in place: the rows of their blocks lie within a line.
-    if (!plan && !target.cpu && ir::depends_on(load->index, sides.rows))
-      plan = plan_load(program, *load, ranges, before, sides, true, target);
+    if (!plan && !target.cpu && ir::depends_on(load.index, sides.rows))
+      plan = plan_load(program, load, ranges, before, sides, true, target);
     if (plan) {
-      plan->loads = {load->index};
+      plan->loads = {load.index};
       plan->loop = loop;
       plan->readers = count_readers(tile, region, plan->index);
     }
     if (known == plans.end()) {
       plans.push_back(plan.value_or(Plan{}));
-      plans.back().stage.source = load->buffer;
+      plans.back().stage.source = load.buffer;
       plans.back().mixed = !plan;
     } else if (plan && plan->stage == known->stage) {
-      known->loads.push_back(load->index);
+      known->loads.push_back(load.index);
     } else if (const auto columns = plan ? of_columns(*known, *plan, sides, target) : std::nullopt) {
       *known = *columns;
     } else {
@@ -327,13 +322,11 @@ bool copies_columns(const Plan& plan, const ir::Program& program, const Matmul& 
   const ir::Loop& chunks = *tile_of(program).body[*plan.loop].as<ir::Loop>();
   const std::string& columns = tile_of(program).axes[matmul.n].name;
   bool convolves = false, of_columns = false, apart = false;
-  ir::for_each(matmul.reduce->body, [&](const ir::Stmt& stmt) {
-    const auto* load = stmt.as<ir::Load>();
-    if (load == nullptr) return;
-    apart |= load->buffer == plan.stage.source && walks_columns_apart(*load, columns);
-    if (!reads_windows(program, matmul, chunks, *load)) return;
+  ir::for_each<ir::Load>(matmul.reduce->body, [&](const ir::Load& load) {
+    apart |= load.buffer == plan.stage.source && walks_columns_apart(load, columns);
+    if (!reads_windows(program, matmul, chunks, load)) return;
     convolves = true;
-    of_columns |= load->buffer == plan.stage.source;
+    of_columns |= load.buffer == plan.stage.source;
   });
   return apart || !convolves || (!of_columns && matmul.reduce->axis.extent >= least_channels);
 }
@@ -397,10 +390,9 @@ Verdict decide_stage_inputs(const ir::Program& program, const Target& target, co
 }
 
 void redirect_loads(ir::Body& body, const Plan& plan) {
-  ir::for_each(body, [&](ir::Stmt& stmt) {
-    auto* load = stmt.as<ir::Load>();
-    if (load == nullptr || load->buffer != plan.stage.source) return;
-    if (std::ranges::find(plan.loads, load->index) == plan.loads.end() && !holds(plan.stage, *load)) return;
+  ir::for_each<ir::Load>(body, [&](ir::Load& load) {
+    if (load.buffer != plan.stage.source) return;
+    if (std::ranges::find(plan.loads, load.index) == plan.loads.end() && !holds(plan.stage, load)) return;
     // The loads read the same slab, but each has its own position in it.
     std::vector<ir::Expr> local;
     for (std::size_t s = 0; s < plan.stage.slab.size(); ++s) {
@@ -410,10 +402,10 @@ void redirect_loads(ir::Body& body, const Plan& plan) {
       }
       const auto d = static_cast<std::size_t>(plan.stage.slab[s].dim);
       const ir::Expr origin = ir::substitute(plan.stage.origin[d], {{plan.stage.slab[0].name, ir::var(plan.rows)}});
-      local.push_back(ir::simplify(load->index[d] - origin));
+      local.push_back(ir::simplify(load.index[d] - origin));
     }
-    load->buffer = plan.stage.buffer;
-    load->index = std::move(local);
+    load.buffer = plan.stage.buffer;
+    load.index = std::move(local);
   });
 }
 

@@ -23,10 +23,9 @@ const ir::Axis* vector_axis(const ir::Program& program) {
 // Returns substitutions that express the axes of loops that step by whole vectors as multiples of the lanes.
 ir::Substitution whole_steps(const ir::Program& program, std::int64_t lanes) {
   ir::Substitution steps;
-  ir::for_each(tile_of(program).body, [&](const ir::Stmt& stmt) {
-    const auto* loop = stmt.as<ir::Loop>();
-    if (loop != nullptr && loop->step % lanes == 0 && ir::known_divisor(loop->start) % lanes == 0)
-      steps.emplace_back(loop->axis.name, ir::var(loop->axis.name) * lanes);
+  ir::for_each<ir::Loop>(tile_of(program).body, [&](const ir::Loop& loop) {
+    if (loop.step % lanes == 0 && ir::known_divisor(loop.start) % lanes == 0)
+      steps.emplace_back(loop.axis.name, ir::var(loop.axis.name) * lanes);
   });
   return steps;
 }
@@ -52,9 +51,8 @@ bool is_streamable(const ir::Program& program, const Target& target, const ir::W
 
 std::vector<const ir::Write*> streamable(const ir::Program& program, const Target& target) {
   std::vector<const ir::Write*> found;
-  ir::for_each(tile_of(program).body, [&](const ir::Stmt& stmt) {
-    if (const auto* write = stmt.as<ir::Write>(); write != nullptr && is_streamable(program, target, *write))
-      found.push_back(write);
+  ir::for_each<ir::Write>(tile_of(program).body, [&](const ir::Write& write) {
+    if (is_streamable(program, target, write)) found.push_back(&write);
   });
   return found;
 }
@@ -68,10 +66,8 @@ bool fills_lines(const ir::Program& program, const ir::Write& write) {
   bool neighbours = false;
   for (const ir::Axis& axis : tile_of(program).axes)
     neighbours |= axis.name != lane.name && ir::coefficient(write.index.back(), axis.name) == lane.extent;
-  ir::for_each(tile_of(program).body, [&](const ir::Stmt& stmt) {
-    const auto* loop = stmt.as<ir::Loop>();
-    neighbours |=
-        loop != nullptr && loop->step == lane.extent && ir::coefficient(write.index.back(), loop->axis.name) == 1;
+  ir::for_each<ir::Loop>(tile_of(program).body, [&](const ir::Loop& loop) {
+    neighbours |= loop.step == lane.extent && ir::coefficient(write.index.back(), loop.axis.name) == 1;
   });
   return neighbours;
 }
@@ -111,9 +107,8 @@ Verdict decide_stream_writes(const ir::Program& program, const Target& target, c
 ir::Program apply_stream_writes(ir::Program program, const Target& target, const Pins& pins) {
   if (!*pins.on_off("outputs")) return program;
   const std::vector<const ir::Write*> writes = streamable(program, target);
-  ir::for_each(tile_of(program).body, [&](ir::Stmt& stmt) {
-    auto* write = stmt.as<ir::Write>();
-    if (write != nullptr && std::ranges::count(writes, write) > 0) write->mode = ir::WriteMode::stream;
+  ir::for_each<ir::Write>(tile_of(program).body, [&](ir::Write& write) {
+    if (std::ranges::count(writes, &write) > 0) write.mode = ir::WriteMode::stream;
   });
   return program;
 }

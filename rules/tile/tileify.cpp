@@ -17,10 +17,8 @@ bool is_free(const ir::Stmt& stmt) {
 }
 
 bool writes(const ir::Stmt& stmt) {
-  bool found = stmt.as<ir::Write>() != nullptr;
-  if (const ir::Body* inner = ir::inner_body(stmt))
-    ir::for_each(*inner, [&](const ir::Stmt& s) { found |= s.as<ir::Write>() != nullptr; });
-  return found;
+  const ir::Body* inner = ir::inner_body(stmt);
+  return stmt.as<ir::Write>() != nullptr || (inner != nullptr && ir::has<ir::Write>(*inner));
 }
 
 // Replaces the loop, which is the last statement of the body, by the loop's own body. Returns the loop's axis.

@@ -70,9 +70,8 @@ void set_lanes(ir::Program& program, const Target& target, const Pins& pins) {
     for (const int width : copy_widths(*stage, *program.find(stage->source), target, scope))
       if (width <= *max_width) lanes[stage->buffer] = std::max(lanes[stage->buffer], width);
   }
-  ir::for_each(program.body, [&](ir::Stmt& stmt) {
-    if (auto* stage = stmt.as<ir::Stage>(); stage != nullptr && lanes.contains(stage->buffer))
-      stage->lanes = lanes[stage->buffer];
+  ir::for_each<ir::Stage>(program.body, [&](ir::Stage& stage) {
+    if (lanes.contains(stage.buffer)) stage.lanes = lanes[stage.buffer];
   });
 }
 

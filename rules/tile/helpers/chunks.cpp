@@ -141,19 +141,15 @@ ir::Body Chunks::copied(const std::vector<std::size_t>& slice, const ir::Expr& k
 
 ir::Body Chunks::scores() const {
   ir::Body scores = copied(sweep_.scores, key_of_score_);
-  ir::for_each(scores, [&](ir::Stmt& stmt) {
-    if (auto* loop = stmt.as<ir::Loop>()) mark_scores(*loop);
-  });
+  ir::for_each<ir::Loop>(scores, [&](ir::Loop& loop) { mark_scores(loop); });
   read_staged(scores);
   return scores;
 }
 
 void Chunks::read_staged(ir::Body& body) const {
-  ir::for_each(body, [&](ir::Stmt& stmt) {
-    auto* load = stmt.as<ir::Load>();
-    if (load == nullptr) return;
+  ir::for_each<ir::Load>(body, [&](ir::Load& load) {
     for (const auto& [before, after] : staged_)
-      if (before.dst == load->dst) *load = after;
+      if (before.dst == load.dst) load = after;
   });
 }
 

@@ -115,9 +115,8 @@ std::optional<KeySlab> find_key_slab(const ir::Program& program, const KeySweep&
   const ir::Buffer* source = program.find(load.buffer);
   if (source == nullptr || source->role != ir::Role::input || gathers(program, load.index)) return std::nullopt;
   ir::Ranges inner;
-  ir::for_each(keys.body, [&](const ir::Stmt& stmt) {
-    if (const auto* loop = stmt.as<ir::Loop>()) inner.emplace_back(loop->axis.name, ir::range_of(*loop));
-  });
+  ir::for_each<ir::Loop>(keys.body,
+                         [&](const ir::Loop& loop) { inner.emplace_back(loop.axis.name, ir::range_of(loop)); });
   KeySlab slab;
   slab.stage = {load.buffer + "_smem", load.buffer, target.cpu ? ir::value_type(source->dtype) : source->dtype, {}, {}};
   std::optional<std::size_t> along;
@@ -174,12 +173,7 @@ std::optional<KeySlab> find_slab(const ir::Program& program, const ir::Load& loa
 }
 
 bool gathers_by_key(const ir::Loop& keys) {
-  bool found = false;
-  ir::for_each(keys.body, [&](const ir::Stmt& stmt) {
-    const auto* load = stmt.as<ir::Load>();
-    found |= load != nullptr && ir::names_value(keys.body, load->index);
-  });
-  return found;
+  return ir::any_of<ir::Load>(keys.body, [&](const ir::Load& load) { return ir::names_value(keys.body, load.index); });
 }
 
 bool has_chunks(const ir::Program& program, const KeySweep& sweep, const Target& target) {

@@ -96,9 +96,8 @@ void ProductChunks::add_operand(const ir::Load& original, const Walk& keys, cons
 /// Returns the program's load after its axes were distributed.
 const ir::Load& ProductChunks::placed(const ir::Load& original) const {
   const ir::Load* found = nullptr;
-  ir::for_each(keys_.body, [&](const ir::Stmt& stmt) {
-    const auto* load = stmt.as<ir::Load>();
-    if (load != nullptr && load->dst == original.dst) found = load;
+  ir::for_each<ir::Load>(keys_.body, [&](const ir::Load& load) {
+    if (load.dst == original.dst) found = &load;
   });
   CHECK(found != nullptr);
   return *found;

@@ -56,9 +56,7 @@ std::optional<SplitSums> find_split_sums(const ir::Program& program, const ir::L
     sound &= start.body == &body && start.op == ir::Op::add;
     sums.accumulators.push_back(start.acc);
   }
-  ir::for_each(body, [&](const ir::Stmt& stmt) {
-    if (const auto* accum = stmt.as<ir::Accum>()) sound &= accum->type == ir::Type{};
-  });
+  ir::for_each<ir::Accum>(body, [&](const ir::Accum& accum) { sound &= accum.type == ir::Type{}; });
   return sound ? std::optional(std::move(sums)) : std::nullopt;
 }
 

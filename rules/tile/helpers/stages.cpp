@@ -220,12 +220,11 @@ std::optional<ir::Stage> warpgroup_layout_in_lines(const ir::Program& program, c
 bool walks_rows(const ir::Program& program, const ir::Stage& stage) {
   const ir::Tile& tile = tile_of(program);
   bool found = false;
-  ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
-    const auto* load = stmt.as<ir::Load>();
-    if (load == nullptr || load->buffer != stage.buffer) return;
+  ir::for_each<ir::Load>(tile.body, [&](const ir::Load& load) {
+    if (load.buffer != stage.buffer) return;
     for (const ir::Axis& axis : tile.axes)
-      for (std::size_t d = 0; axis.bind == ir::Bind::thread && d + 1 < load->index.size(); ++d)
-        found |= ir::depends_on(load->index[d], axis.name);
+      for (std::size_t d = 0; axis.bind == ir::Bind::thread && d + 1 < load.index.size(); ++d)
+        found |= ir::depends_on(load.index[d], axis.name);
   });
   return found;
 }

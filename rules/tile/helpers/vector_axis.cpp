@@ -106,14 +106,12 @@ ir::Expr without_lane(const ir::Expr& condition, const std::string& lane, std::i
 }
 
 void drop_lane(ir::Body& body, const std::string& lane, std::int64_t width) {
-  ir::for_each(body, [&](ir::Stmt& stmt) {
-    if (auto* guard = stmt.as<ir::If>()) guard->condition = without_lane(guard->condition, lane, width);
-  });
+  ir::for_each<ir::If>(body, [&](ir::If& guard) { guard.condition = without_lane(guard.condition, lane, width); });
 }
 
 void clear_per(ir::Body& body, const std::string& axis) {
-  ir::for_each(body, [&](ir::Stmt& stmt) {
-    if (auto* loop = stmt.as<ir::Loop>(); loop != nullptr && loop->per == axis) loop->per.clear();
+  ir::for_each<ir::Loop>(body, [&](ir::Loop& loop) {
+    if (loop.per == axis) loop.per.clear();
   });
 }
 
@@ -163,8 +161,8 @@ class Legality {
         apart_(target.cpu && site.kind == Kind::register_axis &&
                (site.is_square || find_matmul(vector) || sums_lanes(tile_of(vector).body, lane_))) {
     const ir::Body& body = tile_of(vector).body;
-    ir::for_each(body, [&](const ir::Stmt& stmt) {
-      if (const auto* s = stmt.as<ir::Combine>(); s != nullptr && site.kind == Kind::sweeps) combined_.insert(s->acc);
+    ir::for_each<ir::Combine>(body, [&](const ir::Combine& s) {
+      if (site.kind == Kind::sweeps) combined_.insert(s.acc);
     });
     on_lane_ = dependent_names(body, lane_, combined_);  // a combined accumulator has one value for all lanes
   }
@@ -281,8 +279,7 @@ bool all_legal(const ir::Body& body, const Legality& legal, bool once) {
 std::optional<VectorSite> find_vector_site(const ir::Program& program) {
   const ir::Tile& tile = tile_of(program);
   VectorSite site;
-  bool combines = false;  // over registers: online_softmax has chosen the lanes
-  ir::for_each(tile.body, [&](const ir::Stmt& stmt) { combines |= stmt.as<ir::Combine>() != nullptr; });
+  const bool combines = ir::has<ir::Combine>(tile.body);  // over registers: online_softmax has chosen the lanes
   if (has_bind(tile, ir::Bind::vector) || (combines && has_online_softmax(tile.body))) return std::nullopt;
   if (!tile.axes.empty() && tile.axes.back().bind == ir::Bind::reg) {
     site.axis = tile.axes.size() - 1;
