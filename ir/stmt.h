@@ -2,7 +2,6 @@
 #pragma once
 #include <cstddef>
 #include <type_traits>
-#include <utility>
 #include <variant>
 
 #include "ir/block.h"

@@ -1,5 +1,4 @@
 // Indices, operations and accumulators.
-#include <algorithm>
 #include <array>
 
 #include "core/error.h"

@@ -2,7 +2,6 @@
 // instruction adds the products of two bf16 neighbours along k to each of 16 sums of f32 (VDPBF16PS of 512 bits: Intel
 // 64 and IA-32 Architectures Software Developer's Manual, AVX512_BF16). The loop keeps its text and its meaning.
 #pragma once
-#include <cstdint>
 #include <string>
 
 #include "ir/program.h"

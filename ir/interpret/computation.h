@@ -1,6 +1,5 @@
 // Operations over lanes. Private to the interpreter.
 #pragma once
-#include <cstdint>
 #include <span>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // Decides whether two schedules give the same bits (docs/determinism.md).
 #pragma once
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "ir/interpret/interpret.h"

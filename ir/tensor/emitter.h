@@ -1,7 +1,6 @@
 // Builds Tensor IR node by node. The decompositions of operations use it.
 #pragma once
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>

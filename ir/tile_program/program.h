@@ -1,6 +1,5 @@
 // A tile program: a kernel that states what a block does with whole tiles (NVIDIA's Tile IR; docs/tile_programs.md).
 #pragma once
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>

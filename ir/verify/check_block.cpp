@@ -1,5 +1,4 @@
 // Checks the statements of programs that are lowered block by block.
-#include <algorithm>
 #include <utility>
 
 #include "ir/tile_program/interpret/scalars.h"

@@ -1,5 +1,4 @@
 // Matrix products. A thread has some rows and columns of the sums and keeps them while it walks k.
-#include <algorithm>
 
 #include "rules/blocks/dealing.h"
 #include "rules/blocks/lowering.h"

@@ -2,9 +2,7 @@
 // the room.
 #pragma once
 #include <map>
-#include <optional>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "ir/tile_program/program.h"

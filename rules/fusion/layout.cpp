@@ -5,7 +5,6 @@
 // The writer's order counts too, but for fewer elements. Inputs and outputs of the graph stay where they are in memory:
 // their dimensions may only be joined.
 #include <algorithm>
-#include <numeric>
 
 #include "ir/simplify/repeats.h"
 #include "rules/fusion/loop_op.h"

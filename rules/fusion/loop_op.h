@@ -1,7 +1,6 @@
 // A kernel of the graph during fusion: its output tensor and the value of each element of the output.
 #pragma once
 #include <algorithm>
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <set>
 
 #include "rules/fusion/loop_op.h"
 

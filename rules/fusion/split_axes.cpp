@@ -2,7 +2,6 @@
 //   out[a0, a1] = x[a0, (a1 / 16), (a1 % 16)]   →   out[a0, ((a1 * 16) + a2)] = x[a0, a1, a2]
 // If the axis is also read as a whole, that read becomes ((a1 * 16) + a2).
 #include <algorithm>
-#include <numeric>
 
 #include "rules/fusion/loop_op.h"
 

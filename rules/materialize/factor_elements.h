@@ -1,7 +1,6 @@
 // Makes fragments of a matrix product's factor in registers, if each thread loads or computes the elements itself.
 // Private to rules/materialize.
 #pragma once
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>

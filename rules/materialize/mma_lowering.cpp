@@ -1,10 +1,8 @@
 #include "rules/materialize/mma_lowering.h"
 
-#include <algorithm>
 #include <bit>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 

@@ -10,12 +10,10 @@
 // loop.
 #include "rules/materialize/quotients.h"
 
-#include <algorithm>
 #include <iterator>
 #include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "ir/walk.h"
 #include "rules/analysis/names.h"

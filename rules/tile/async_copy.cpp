@@ -2,7 +2,6 @@
 //   input_smem = Stage(input, …) buffers=2@(a5 % 2)
 //     →   input_smem = Stage(input, …) lanes=4 buffers=2@(a5 % 2) async
 //         AsyncWait(keep=0)
-#include <algorithm>
 
 #include "ir/walk.h"
 #include "rules/analysis/tile.h"

@@ -6,7 +6,6 @@
 //     …
 // One warp fills the slots. If warpgroups multiply, a whole warpgroup does, and leaves its registers to them
 // (setmaxnreg).
-#include <algorithm>
 
 #include "ir/hardware/mma.h"
 #include "ir/walk.h"

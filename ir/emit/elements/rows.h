@@ -1,7 +1,6 @@
 // The expressions for operations on scalars: one row for each operation, grouped in a file per family. Private to this
 // folder.
 #pragma once
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -1,7 +1,6 @@
 // The statements of Kernel IR: shared memory, operations of all threads of a block together, asynchronous copies, and
 // the barriers that these copies report to.
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <memory>
 #include <optional>

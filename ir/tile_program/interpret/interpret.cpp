@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "core/error.h"
 #include "core/text/text.h"
 #include "ir/tile_program/interpret/machine.h"

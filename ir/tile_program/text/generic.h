@@ -2,7 +2,6 @@
 // Private to this folder.
 #pragma once
 #include <functional>
-#include <string_view>
 
 #include "ir/tile_program/text/read_type.h"
 

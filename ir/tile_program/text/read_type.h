@@ -1,7 +1,6 @@
 // Reads types and attributes in the text of a tile program. Private to this folder.
 #pragma once
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "ir/tile_program/attribute.h"

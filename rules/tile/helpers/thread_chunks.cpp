@@ -1,7 +1,6 @@
 #include "rules/tile/helpers/thread_chunks.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "ir/walk.h"
 #include "rules/analysis/names.h"
