@@ -69,9 +69,9 @@ void Bytes::align(std::uint64_t alignment) {
   if (past != 0) part(alignment - past, "padding");
 }
 
-Table read_table(Bytes& from, int bytes_each, std::string_view what) {
+std::vector<Bytes> read_table(Bytes& from, int bytes_each, std::string_view what) {
   const std::size_t rows = from.count(static_cast<std::size_t>(bytes_each), what);
-  Table table;
+  std::vector<Bytes> table;
   if (rows == 0) return table;
   from.align(static_cast<std::uint64_t>(bytes_each));
   std::vector<std::uint64_t> begins;
@@ -83,7 +83,7 @@ Table read_table(Bytes& from, int bytes_each, std::string_view what) {
   for (std::size_t i = 0; i < rows; ++i) {
     if (begins[i + 1] < begins[i])
       from.fail(fmt::format("expected {} in ascending order, found {} after {}", what, begins[i + 1], begins[i]));
-    table.rows.push_back(from.part(begins[i + 1] - begins[i], what));
+    table.push_back(from.part(begins[i + 1] - begins[i], what));
   }
   return table;
 }

@@ -40,11 +40,8 @@ class Bytes {
   std::size_t at_ = 0;
 };
 
-/// A table of rows of different lengths. The file has the number of rows, the offset of each row, and then the bytes of
-/// all rows.
-struct Table {
-  std::vector<Bytes> rows;
-};
-Table read_table(Bytes& from, int bytes_each, std::string_view what);
+/// Reads a table of rows of different lengths. The file has the number of rows, the offset of each row, and then the
+/// bytes of all rows.
+std::vector<Bytes> read_table(Bytes& from, int bytes_each, std::string_view what);
 
 }  // namespace deplo::ir::tile_program::bytecode

@@ -89,7 +89,7 @@ File::File(std::string_view bytes, std::string_view where) : where_(where), may_
 }
 
 void File::read_strings(Bytes from) {
-  for (const Bytes& row : read_table(from, 4, "strings").rows) strings_.push_back(row.rest());
+  for (const Bytes& row : read_table(from, 4, "strings")) strings_.push_back(row.rest());
 }
 
 std::string File::string(Bytes& from, std::string_view what) {
@@ -104,8 +104,8 @@ std::string File::string(Bytes& from, std::string_view what) {
 
 void File::read_types(Bytes from) {
   types_ = read_table(from, 4, "types");
-  type_rows_.resize(types_.rows.size());
-  for (std::size_t i = 0; i < type_rows_.size(); ++i) type_at(i, 0, types_.rows[i]);
+  type_rows_.resize(types_.size());
+  for (std::size_t i = 0; i < type_rows_.size(); ++i) type_at(i, 0, types_[i]);
 }
 
 const TypeRow& File::type_at(std::uint64_t index, std::size_t depth, const Bytes& from) {
@@ -113,7 +113,7 @@ const TypeRow& File::type_at(std::uint64_t index, std::size_t depth, const Bytes
     from.fail(fmt::format("expected a type below {}, found {}", type_rows_.size(), index));
   // The deepest nesting is a function of tiles of pointers to elements; anything deeper is circular.
   if (depth > 4) from.fail("expected types that do not contain themselves, found one");
-  if (!type_rows_[index]) type_rows_[index] = read_type(types_.rows[index], depth);
+  if (!type_rows_[index]) type_rows_[index] = read_type(types_[index], depth);
   return *type_rows_[index];
 }
 
@@ -257,12 +257,12 @@ std::vector<std::uint64_t> unpack(Bytes data, DType element, std::int64_t elemen
 }  // namespace
 
 Dense File::constant(Bytes& from, const Type& type) {
-  const std::uint64_t index = from.index(constants_.rows.size(), "a constant");
+  const std::uint64_t index = from.index(constants_.size(), "a constant");
   if (type.kind != Kind::tile || type.pointer)
     from.fail(fmt::format("expected a constant tile of numbers, found {}", print(type)));
   Dense& dense = dense_[{index, type.element, element_count(type)}];
   if (!dense) {
-    Bytes row = constants_.rows[index];
+    Bytes row = constants_[index];
     const std::uint64_t size = row.varint("the size of a constant");
     dense = std::make_shared<std::vector<std::uint64_t>>(
         unpack(row.part(size, "a constant"), type.element, element_count(type)));
@@ -281,7 +281,7 @@ void File::read_debug(Bytes from) {
   from.align(8);
   for (std::size_t i = 0; i < indices; ++i) debug_indices_.push_back(from.fixed(8, "debug info"));
   debug_ = read_table(from, 4, "debug info");
-  locations_.resize(debug_.rows.size());
+  locations_.resize(debug_.size());
 }
 
 std::uint32_t File::source(const std::string& name) {
@@ -296,7 +296,7 @@ const Location& File::debug_location(std::uint64_t index, int depth) {
   if (index == 0 || index > locations_.size() || depth > deepest) return unknown;  // index 0: unknown
   std::optional<Location>& known = locations_[index - 1];
   if (known) return *known;
-  Bytes row = debug_.rows[index - 1];
+  Bytes row = debug_[index - 1];
   Location found;
   enum : std::uint64_t { loc = 4, subprogram = 5, call_site = 6 };
   switch (row.varint("debug info")) {

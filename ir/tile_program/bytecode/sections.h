@@ -43,9 +43,6 @@ class File {
   Location location(std::uint64_t function_row, std::size_t operation, std::uint64_t byte);
 
  private:
-  struct Section {
-    std::optional<Bytes> bytes;
-  };
   void read_strings(Bytes);
   void read_types(Bytes);
   TypeRow read_type(Bytes, std::size_t depth);
@@ -61,7 +58,7 @@ class File {
   std::vector<std::string_view> strings_;
   // Number of bytes of copied strings, and its limit: a short file may name a long string many times.
   std::size_t copied_ = 0, may_copy_ = 0;
-  Table types_, constants_, debug_;
+  std::vector<Bytes> types_, constants_, debug_;
   std::vector<std::optional<TypeRow>> type_rows_;
   std::map<std::tuple<std::uint64_t, DType, std::int64_t>, Dense> dense_;
   std::vector<std::uint32_t> debug_begins_;

@@ -94,12 +94,6 @@ void trunci(Evaluation& now) {
   }));
 }
 
-void same_bits(Evaluation& now) {
-  TileValue copy = now.operand(0);
-  copy.past = nullptr;
-  now.set(std::move(copy));
-}
-
 /// Concatenates the bits of all elements, lowest first, and cuts them into bytes. unpack() is the inverse.
 void pack(Evaluation& now) {
   const DType e = now.operand_type(0).element;
@@ -129,10 +123,17 @@ void unpack(Evaluation& now) {
 }  // namespace
 
 std::vector<Evaluator> conversion_evaluators() {
-  return {
-      {"bitcast", bitcast, true},      {"exti", exti, true},     {"ftof", ftof, true}, {"ftoi", ftoi, true},
-      {"int_to_ptr", same_bits, true}, {"itof", itof, true},     {"pack", pack},       {"ptr_to_int", same_bits, true},
-      {"ptr_to_ptr", same_bits, true}, {"trunci", trunci, true}, {"unpack", unpack}};
+  return {{"bitcast", bitcast, true},
+          {"exti", exti, true},
+          {"ftof", ftof, true},
+          {"ftoi", ftoi, true},
+          {"int_to_ptr", set_operand, true},
+          {"itof", itof, true},
+          {"pack", pack},
+          {"ptr_to_int", set_operand, true},
+          {"ptr_to_ptr", set_operand, true},
+          {"trunci", trunci, true},
+          {"unpack", unpack}};
 }
 
 }  // namespace deplo::ir::tile_program::exec

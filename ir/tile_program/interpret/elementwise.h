@@ -30,6 +30,13 @@ TileValue each_bits(std::size_t n, Function f) {
   return of_bits(std::move(out));
 }
 
+/// Sets the result to the first operand.
+inline void set_operand(Evaluation& now) {
+  TileValue same = now.operand(0);
+  same.past = nullptr;
+  now.set(std::move(same));
+}
+
 /// Compares two numbers. Neither may be a NaN.
 template <class Number>
 bool compare(Number a, Number b, Comparison predicate) {

@@ -105,14 +105,15 @@ void unary_flushing(Evaluation& now) {
                     [&](std::size_t i) { return flushed(round_to(function(flushed(a.real(i), flush)), e), flush); }));
 }
 
-double rsqrt_(double x) { return 1 / std::sqrt(x); }
-double negated(double x) { return -x; }
-
-void pow_(Evaluation& now) {
+template <double (*function)(double, double)>
+void binary_function(Evaluation& now) {
   const DType e = now.element();
   const TileValue &a = now.operand(0), &b = now.operand(1);
-  now.set(each_real(lanes(now), [&](std::size_t i) { return round_to(std::pow(a.real(i), b.real(i)), e); }));
+  now.set(each_real(lanes(now), [&](std::size_t i) { return round_to(function(a.real(i), b.real(i)), e); }));
 }
+
+double rsqrt_(double x) { return 1 / std::sqrt(x); }
+double negated(double x) { return -x; }
 
 void fpowi(Evaluation& now) {
   const DType e = now.element();
@@ -121,18 +122,6 @@ void fpowi(Evaluation& now) {
   now.set(each_real(lanes(now), [&](std::size_t i) {
     return round_to(std::pow(a.real(i), static_cast<double>(as_signed(n.bit(i), w))), e);
   }));
-}
-
-void atan2_(Evaluation& now) {
-  const DType e = now.element();
-  const TileValue &x = now.operand(0), &y = now.operand(1);
-  now.set(each_real(lanes(now), [&](std::size_t i) { return round_to(std::atan2(x.real(i), y.real(i)), e); }));
-}
-
-void remf(Evaluation& now) {
-  const DType e = now.element();
-  const TileValue &a = now.operand(0), &b = now.operand(1);
-  now.set(each_real(lanes(now), [&](std::size_t i) { return round_to(std::fmod(a.real(i), b.real(i)), e); }));
 }
 
 /// IEEE 754-2019 maximum (a NaN propagates) or maximumNumber (a NaN is ignored). +0 is above -0.
@@ -170,7 +159,7 @@ void cmpf(Evaluation& now) {
 std::vector<Evaluator> float_evaluators() {
   return {{"absf", unary<std::fabs>, true},
           {"addf", addf, true},
-          {"atan2", atan2_, true},
+          {"atan2", binary_function<std::atan2>, true},
           {"ceil", unary<std::ceil>, true},
           {"cmpf", cmpf, true},
           {"cos", unary<std::cos>, true},
@@ -187,8 +176,8 @@ std::vector<Evaluator> float_evaluators() {
           {"minf", extreme<-1>, true},
           {"mulf", mulf, true},
           {"negf", unary<negated>, true},
-          {"pow", pow_, true},
-          {"remf", remf, true},
+          {"pow", binary_function<std::pow>, true},
+          {"remf", binary_function<std::fmod>, true},
           {"rsqrt", unary_flushing<rsqrt_>, true},
           {"sin", unary<std::sin>, true},
           {"sinh", unary<std::sinh>, true},

@@ -115,9 +115,7 @@ void assume(Evaluation& now) {
                           : p.kind == Predicate::Kind::bounded ? within_bounds(now, p)
                                                                : same_in_groups(now, p);
   if (!why.empty()) now.fail(why);
-  TileValue same = now.operand(0);
-  same.past = nullptr;
-  now.set(std::move(same));
+  set_operand(now);
 }
 
 void check_assertion(Evaluation& now) {

@@ -10,11 +10,25 @@
 namespace deplo::ir::tile_program::exec {
 namespace {
 
+/// An element of a value.
+struct Source {
+  const TileValue& value;
+  std::size_t at = 0;
+};
+
+/// Returns a tile whose element i is the element source(i) of a value like `one`.
+template <class Function>
+TileValue gathered(const TileValue& one, std::size_t n, Function source) {
+  const auto real = [&](const Source& from) { return from.value.real(from.at); };
+  const auto bit = [&](const Source& from) { return from.value.bit(from.at); };
+  return one.reals != nullptr ? each_real(n, [&](std::size_t i) { return real(source(i)); })
+                              : each_bits(n, [&](std::size_t i) { return bit(source(i)); });
+}
+
 /// Returns a tile whose element i is element `from(i)` of the value.
 template <class Function>
 TileValue moved(const TileValue& value, std::size_t n, Function from) {
-  return value.reals != nullptr ? each_real(n, [&](std::size_t i) { return value.real(from(i)); })
-                                : each_bits(n, [&](std::size_t i) { return value.bit(from(i)); });
+  return gathered(value, n, [&](std::size_t i) { return Source{value, from(i)}; });
 }
 
 /// Returns the number that element i of a tile of `shape` has in a tile whose dimension d has stride `strides[d]`.
@@ -43,12 +57,6 @@ void broadcast(Evaluation& now) {
   for (std::size_t d = 0; d < from.size(); ++d)
     if (from[d] == 1) strides[d] = 0;
   set_moved(now, strides);
-}
-
-void reshape(Evaluation& now) {
-  TileValue same = now.operand(0);
-  same.past = nullptr;
-  now.set(std::move(same));
 }
 
 void permute(Evaluation& now) {
@@ -94,17 +102,10 @@ void insert(Evaluation& now) {
     }
     return static_cast<std::size_t>(at);
   };
-  const std::size_t n = elements_of(now.result_type());
-  const auto choose = [&](const auto& of_part, const auto& of_whole) {
-    return [&](std::size_t i) {
-      const auto at = within(i);
-      return at ? of_part(*at) : of_whole(i);
-    };
-  };
-  if (a.reals != nullptr)
-    now.set(each_real(n, choose([&](std::size_t i) { return a.real(i); }, [&](std::size_t i) { return b.real(i); })));
-  else
-    now.set(each_bits(n, choose([&](std::size_t i) { return a.bit(i); }, [&](std::size_t i) { return b.bit(i); })));
+  now.set(gathered(a, elements_of(now.result_type()), [&](std::size_t i) {
+    const auto at = within(i);
+    return at ? Source{a, *at} : Source{b, i};
+  }));
 }
 
 void cat(Evaluation& now) {
@@ -117,14 +118,10 @@ void cat(Evaluation& now) {
   const auto is_first = [&](std::size_t i) {
     return static_cast<std::int64_t>(i) / all[dim] % shape[dim] < first[dim];
   };
-  const auto at = [&](std::size_t i) {
-    return is_first(i) ? in_strides(i, shape, in_first) : in_strides(i, shape, in_second, -first[dim] * in_second[dim]);
-  };
-  const std::size_t n = elements_of(now.result_type());
-  if (a.reals != nullptr)
-    now.set(each_real(n, [&](std::size_t i) { return (is_first(i) ? a : b).real(at(i)); }));
-  else
-    now.set(each_bits(n, [&](std::size_t i) { return (is_first(i) ? a : b).bit(at(i)); }));
+  now.set(gathered(a, elements_of(now.result_type()), [&](std::size_t i) {
+    return is_first(i) ? Source{a, in_strides(i, shape, in_first)}
+                       : Source{b, in_strides(i, shape, in_second, -first[dim] * in_second[dim])};
+  }));
 }
 
 void iota(Evaluation& now) {
@@ -142,11 +139,7 @@ void constant(Evaluation& now) {
 
 void select(Evaluation& now) {
   const TileValue &c = now.operand(0), &a = now.operand(1), &b = now.operand(2);
-  const std::size_t n = lanes(now);
-  if (a.reals != nullptr)
-    now.set(each_real(n, [&](std::size_t i) { return c.bit(i) != 0 ? a.real(i) : b.real(i); }));
-  else
-    now.set(each_bits(n, [&](std::size_t i) { return c.bit(i) != 0 ? a.bit(i) : b.bit(i); }));
+  now.set(gathered(a, lanes(now), [&](std::size_t i) { return Source{c.bit(i) != 0 ? a : b, i}; }));
 }
 
 // --- Reductions ------------------------------------------------------------------------------------------------------
@@ -263,9 +256,9 @@ void scan(Evaluation& now) {
 }  // namespace
 
 std::vector<Evaluator> shape_evaluators() {
-  return {{"broadcast", broadcast}, {"cat", cat},         {"constant", constant, true},
-          {"extract", extract},     {"insert", insert},   {"iota", iota},
-          {"permute", permute},     {"reshape", reshape}, {"select", select, true}};
+  return {{"broadcast", broadcast}, {"cat", cat},   {"constant", constant, true}, {"extract", extract},
+          {"insert", insert},       {"iota", iota}, {"permute", permute},         {"reshape", set_operand},
+          {"select", select, true}};
 }
 
 std::vector<Evaluator> reduce_evaluators() { return {{"reduce", reduce}, {"scan", scan}}; }

@@ -26,18 +26,16 @@ std::int64_t read_enumeration(Lexer& from, const AttributeForm& form) {
 
 void read_dictionary(Lexer& from, const std::function<bool(const Token& name)>& read) {
   from.expect("{");
-  for (bool first = true; !from.take_if("}"); first = false) {
-    if (!first) from.expect(",");
+  from.items("}", [&] {
     const Token name =
         from.at(Token::Kind::string) ? from.take() : from.expect(Token::Kind::name, "an attribute's name");
     if (!is_alone(from)) from.expect("=");
     if (!read(name) && !is_alone(from)) skip_attribute(from);
-  }
+  });
 }
 
 std::vector<std::int64_t> read_array(Lexer& from) {
-  from.expect("array");
-  from.expect("<");
+  from.expect({"array", "<"});
   const DType element = read_element(from);
   std::vector<std::int64_t> list;
   if (from.take_if(":")) {
@@ -56,11 +54,9 @@ DenseText read_generic_dense(Lexer& from) {
   if (from.at("<")) return read_dense(from);
   DenseText dense;
   dense.at = from.peek();
-  from.expect("dense");
-  from.expect("<");
+  from.expect({"dense", "<"});
   if (!from.at(">")) read_elements(from, dense);
-  from.expect(">");
-  from.expect(":");
+  from.expect({">", ":"});
   dense.type = read_type(from);
   dense.element = dense.type->element;
   return dense;

@@ -143,6 +143,10 @@ void Lexer::expect(std::string_view word) {
   if (!take_if(word)) fail(fmt::format("'{}'", word));
 }
 
+void Lexer::expect(std::initializer_list<std::string_view> words) {
+  for (const std::string_view word : words) expect(word);
+}
+
 Token Lexer::expect(Token::Kind kind, std::string_view what) {
   if (token_.kind != kind) fail(what);
   return take();

@@ -1,6 +1,7 @@
 // Splits the text of a tile program into tokens. Private to this folder.
 #pragma once
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,6 +37,15 @@ class Lexer {
   Token take();
   bool take_if(std::string_view word);
   void expect(std::string_view word);
+  void expect(std::initializer_list<std::string_view> words);  // takes all words, in this order
+  /// Reads `item, item CLOSE`, each item by a call of item().
+  template <class F>
+  void items(std::string_view close, F&& item) {
+    for (bool first = true; !take_if(close); first = false) {
+      if (!first) expect(",");
+      item();
+    }
+  }
   Token expect(Token::Kind kind, std::string_view what);
   /// Reads a decimal or hexadecimal integer.
   std::int64_t integer(std::string_view what);

@@ -38,8 +38,7 @@ class EntryParser {
   /// Reads `"cuda_tile.entry"() <{sym_name = "NAME"}> ({ ^bb0(%a: tile<f32>): … }) : () -> ()` from after its name on.
   void run_generic(const Location& at) {
     entry_.location = at;
-    from_.expect("(");
-    from_.expect(")");
+    from_.expect({"(", ")"});
     const auto read = [&](const Token& name) {
       if (name.text == "sym_name")
         entry_.name = unquoted(from_.expect(Token::Kind::string, "the name of an entry in quotes").text);
@@ -135,13 +134,12 @@ class EntryParser {
   std::vector<ValueId> read_arguments() {
     std::vector<ValueId> list;
     from_.expect("(");
-    while (!from_.take_if(")")) {
-      if (!list.empty()) from_.expect(",");
+    from_.items(")", [&] {
       const Token name = from_.expect(Token::Kind::value, "an argument");
       from_.expect(":");
       list.push_back(define(read_type(from_), name));
       locations_.read();
-    }
+    });
     return list;
   }
 
@@ -506,12 +504,11 @@ class EntryParser {
     std::vector<Token> names;
     if (!from_.take_if("iter_values")) return names;
     from_.expect("(");
-    while (!from_.take_if(")")) {
-      if (!names.empty()) from_.expect(",");
+    from_.items(")", [&] {
       names.push_back(from_.expect(Token::Kind::value, "a carried value"));
       from_.expect("=");
       operand(now, "init").push_back(read_value());
-    }
+    });
     return names;
   }
 
@@ -531,16 +528,13 @@ class EntryParser {
   void read_for(Reading& now, int depth) {
     if (from_.take_if("unsigned")) now.op.attributes[0] = std::int64_t{1};
     const Token variable = from_.expect(Token::Kind::value, "the variable of a for");
-    from_.expect("in");
-    from_.expect("(");
+    from_.expect({"in", "("});
     operand(now, "lower") = {read_value()};
     from_.expect("to");
     operand(now, "upper") = {read_value()};
-    from_.expect(",");
-    from_.expect("step");
+    from_.expect({",", "step"});
     operand(now, "step") = {read_value()};
-    from_.expect(")");
-    from_.expect(":");
+    from_.expect({")", ":"});
     const TypePtr type = read_type(from_);
     const std::vector<Token> carried = read_carried(now);
     read_results(now);
@@ -580,18 +574,15 @@ class EntryParser {
   /// Reads `[%m, 64]`: numbers, or values for the extents that are `?` in the type.
   std::pair<Extents, std::vector<ValueId>> read_extents(std::string_view name) {
     std::pair<Extents, std::vector<ValueId>> list;
-    from_.expect(name);
-    from_.expect("=");
-    from_.expect("[");
-    while (!from_.take_if("]")) {
-      if (!list.first.empty()) from_.expect(",");
+    from_.expect({name, "=", "["});
+    from_.items("]", [&] {
       if (from_.at(Token::Kind::value)) {
         list.first.push_back(dynamic);
         list.second.push_back(read_value());
       } else {
         list.first.push_back(from_.integer("a number or a value"));
       }
-    }
+    });
     return list;
   }
 
@@ -737,8 +728,7 @@ class ModuleParser {
     constexpr int deepest_module = 2;  // a builtin.module with a cuda_tile.module in it
     if (found_ || depth >= deepest_module) from_.fail_with(at, "expected one module in a text, found another");
     if (generic) {
-      from_.expect("(");
-      from_.expect(")");
+      from_.expect({"(", ")"});
       if (from_.take_if("<")) {
         read_attributes();
         from_.expect(">");
@@ -758,7 +748,7 @@ class ModuleParser {
     if (generic) {
       from_.expect(")");
       if (from_.at("{")) read_attributes();
-      for (const char* sign : {":", "(", ")", "->", "(", ")"}) from_.expect(sign);
+      from_.expect({":", "(", ")", "->", "(", ")"});
     }
     locations_.read();
     found_ = true;
@@ -796,8 +786,7 @@ class ModuleParser {
   Global read_generic_global() {
     const Token at = from_.peek();
     Global global;
-    from_.expect("(");
-    from_.expect(")");
+    from_.expect({"(", ")"});
     const auto read = [&](const Token& name) {
       if (name.text == "sym_name") {
         global.name = unquoted(from_.expect(Token::Kind::string, "the name of a global in quotes").text);
@@ -823,7 +812,7 @@ class ModuleParser {
     }
     if (from_.at("{")) read_dictionary(from_, read);
     if (global.name.empty() || global.type == nullptr) from_.fail_at(at, "sym_name and value of a global");
-    for (const char* sign : {":", "(", ")", "->", "(", ")"}) from_.expect(sign);
+    from_.expect({":", "(", ")", "->", "(", ")"});
     return global;
   }
 

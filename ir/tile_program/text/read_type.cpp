@@ -41,13 +41,7 @@ namespace {
 std::vector<std::int64_t> read_list(Lexer& from, std::string_view what) {
   std::vector<std::int64_t> list;
   from.expect("[");
-  while (!from.take_if("]")) {
-    if (!list.empty()) from.expect(",");
-    if (from.take_if("?"))
-      list.push_back(dynamic);
-    else
-      list.push_back(from.integer(what));
-  }
+  from.items("]", [&] { list.push_back(from.take_if("?") ? dynamic : from.integer(what)); });
   return list;
 }
 
@@ -69,8 +63,7 @@ void read_tensor_view(Lexer& from, Type& type) {
   read_shaped(from, type);
   if (type.pointer) from.fail("a tensor view of numbers");
   if (from.take_if(",")) {
-    from.expect("strides");
-    from.expect("=");
+    from.expect({"strides", "="});
     type.strides = read_list(from, "a stride");
   }
   from.expect(">");
@@ -101,10 +94,7 @@ void read_view_part(Lexer& from, Type& type) {
 }
 
 void read_view(Lexer& from, Type& type) {
-  from.expect("<");
-  from.expect("tile");
-  from.expect("=");
-  from.expect("(");
+  from.expect({"<", "tile", "=", "("});
   type.tile = from.extents(false);
   from.expect(")");
   if (type.kind != Kind::gather_scatter_view)
@@ -189,13 +179,12 @@ Token read_number(Lexer& from) {
 std::vector<Scalar> read_scalars(Lexer& from) {
   std::vector<Scalar> list;
   from.expect("[");
-  while (!from.take_if("]")) {
-    if (!list.empty()) from.expect(",");
+  from.items("]", [&] {
     const Token number = read_number(from);
     DType element = DType::boolean;  // `true` and `false` need no type
     if (from.take_if(":") || !(number.is("true") || number.is("false"))) element = read_element(from);
     list.push_back({element, number_bits(from, number, element)});
-  }
+  });
   return list;
 }
 
@@ -228,10 +217,10 @@ void read_nested(Lexer& from, DenseText& into, std::size_t depth) {
   if (first && !into.numbers.empty()) from.fail_at(begin, "lists of one depth");
   if (first) into.shape.push_back(-1);
   std::int64_t count = 0;
-  while (!from.take_if("]")) {
-    if (count++ != 0) from.expect(",");
+  from.items("]", [&] {
+    ++count;
     read_nested(from, into, depth + 1);
-  }
+  });
   if (into.shape[depth] >= 0 && into.shape[depth] != count)
     from.fail_at(begin, fmt::format("a list of {} numbers, as before", into.shape[depth]));
   into.shape[depth] = count;
@@ -302,14 +291,11 @@ Dense make_dense(const Lexer& from, const DenseText& text, const Type& type) {
 Hints read_hints(Lexer& from) {
   Hints all;
   from.expect("<");
-  while (!from.take_if(">")) {
-    if (!all.empty()) from.expect(",");
+  from.items(">", [&] {
     TargetHints target;
     target.target = from.expect(Token::Kind::name, "a target of hints").text;
-    from.expect("=");
-    from.expect("{");
-    while (!from.take_if("}")) {
-      if (!target.hints.empty()) from.expect(",");
+    from.expect({"=", "{"});
+    from.items("}", [&] {
       Hint hint;
       hint.name = from.expect(Token::Kind::name, "the name of a hint").text;
       from.expect("=");
@@ -317,9 +303,9 @@ Hints read_hints(Lexer& from) {
       hint.value = hint.is_boolean ? (from.take().is("true") ? 1 : 0) : from.integer("the value of a hint");
       if (from.take_if(":")) read_element(from);  // the type in `8 : i32` is ignored
       target.hints.push_back(std::move(hint));
-    }
+    });
     all.push_back(std::move(target));
-  }
+  });
   return all;
 }
 
@@ -341,11 +327,10 @@ Attribute read_attribute(Lexer& from, const AttributeForm& form) {
     case AttributeKind::booleans: {
       std::vector<std::int64_t> list;
       from.expect("[");
-      while (!from.take_if("]")) {
-        if (!list.empty()) from.expect(",");
+      from.items("]", [&] {
         if (!from.at("true") && !from.at("false")) from.fail("true or false");
         list.push_back(from.take().is("true") ? 1 : 0);
-      }
+      });
       return std::any_of(list.begin(), list.end(), [](std::int64_t b) { return b != 0; }) ? Attribute(list)
                                                                                           : Attribute();
     }
