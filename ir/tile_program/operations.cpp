@@ -37,7 +37,7 @@ struct Row {
   std::string_view refused = {};
 };
 
-constexpr Version v13_2 = {13, 2}, v13_3 = {13, 3}, v13_4 = {13, 4}, v13_5 = {13, 5};
+constexpr Version v13_1 = {13, 1}, v13_2 = {13, 2}, v13_3 = {13, 3}, v13_4 = {13, 4}, v13_5 = {13, 5};
 
 // Fragments that many rows share.
 constexpr std::string_view one_float = "source: float", two_floats = "lhs: float, rhs: lhs", one_int = "source: int",
@@ -107,7 +107,7 @@ const std::vector<Row>& rows() {
        ":arg { , :mask } -> :result , :result_token",
        c::atomic_rmw},
       {"bitcast", 0x09, "source: number", "", "result: number as source", cast_text, c::bitcast},
-      {"break", 0x0A, jump_operands, "", "", jump_text, c::leaves_loop, {13, 1}, 0, true},
+      {"break", 0x0A, jump_operands, "", "", jump_text, c::leaves_loop, v13_1, 0, true},
       {"broadcast", 0x0B, "source: tile", "", "result: tile", cast_text, c::broadcast},
       {"cat", 0x0C, "lhs: tile, rhs: tile", "dim: integer", "result: tile",
        "$lhs , $rhs dim = @dim : :lhs , :rhs -> :result", c::cat},
@@ -117,7 +117,7 @@ const std::vector<Row>& rows() {
       {"cmpi", 0x0F, two_ints, "comparison_predicate: comparison, signedness: signedness", "result: i1 as lhs",
        "@comparison_predicate $lhs , $rhs , @signedness : :lhs { -> :result }"},
       {"constant", 0x10, "", "value: dense", "result: number", "@value : :result", c::constant},
-      {"continue", 0x11, jump_operands, "", "", jump_text, c::leaves_loop, {13, 1}, 0, true},
+      {"continue", 0x11, jump_operands, "", "", jump_text, c::leaves_loop, v13_1, 0, true},
       {"cos", 0x12, one_float, "", like_source, unary_text},
       {"cosh", 0x13, one_float, "", like_source, unary_text},
       {"divf", 0x14, two_floats,
@@ -127,7 +127,7 @@ const std::vector<Row>& rows() {
        like_lhs, ieee_text, c::float_rounding},
       {"divi", 0x15, two_ints, "signedness: signedness, rounding: rounding(zero|negative_inf|positive_inf) = zero",
        like_lhs, "$lhs , $rhs @signedness { rounding < @rounding > } : :result", c::divi},
-      {"entry", 0x16, "", "", "", "", nullptr, {13, 1}, 0, false, "belongs in a module, not in an entry"},
+      {"entry", 0x16, "", "", "", "", nullptr, v13_1, 0, false, "belongs in a module, not in an entry"},
       {"exp", 0x17, one_float, "rounding_mode: rounding(approx|full) = full since 13.3", like_source,
        "$source { rounding < @rounding_mode > } : :result", c::float_rounding},
       {"exp2", 0x18, one_float, "flush_to_zero: flag", like_source, "$source { flush_to_zero } : :result",
@@ -138,15 +138,8 @@ const std::vector<Row>& rows() {
       {"floor", 0x27, one_float, "", like_source, unary_text},
       {"fma", 0x28, "lhs: float, rhs: lhs, acc: lhs", ieee, like_lhs,
        "$lhs , $rhs , $acc { rounding < @rounding_mode > } { flush_to_zero } : :result", c::float_rounding},
-      {"for",
-       0x29,
-       "lower: scalar int, upper: lower, step: lower, init*: any",
-       "unsigned: flag since 13.2",
-       "results*: any",
-       "#for",
-       c::for_loop,
-       {13, 1},
-       1},
+      {"for", 0x29, "lower: scalar int, upper: lower, step: lower, init*: any", "unsigned: flag since 13.2",
+       "results*: any", "#for", c::for_loop, v13_1, 1},
       {"fpowi", 0x79, "source: float, exponent: int as source", "", like_source,
        "$source , $exponent : :source , :exponent", nullptr, v13_4},
       {"ftof", 0x2A, "from: any_float",
@@ -167,8 +160,8 @@ const std::vector<Row>& rows() {
       {"get_tensor_shape", 0x2F, "src: tensor_view", "", "result*: scalar int", "$src : :src -> :*result",
        c::tensor_shape},
       {"get_tile_block_id", 0x30, "", "", block_triple, ": :x"},
-      {"global", 0x31, "", "", "", "", nullptr, {13, 1}, 0, false, "belongs in a module, not in an entry"},
-      {"if", 0x32, "condition: scalar i1", "", "results*: any", "#if", c::if_else, {13, 1}, 2},
+      {"global", 0x31, "", "", "", "", nullptr, v13_1, 0, false, "belongs in a module, not in an entry"},
+      {"if", 0x32, "condition: scalar i1", "", "results*: any", "#if", c::if_else, v13_1, 2},
       {"insert", 0x76, "source: tile, destination: tile, indices*: scalar i32", "", "result: destination",
        "$source , $destination [ $indices ] : :source , :destination", c::insert, v13_4},
       {"int_to_ptr", 0x33, "source: i64", "", "result: ptr as source", cast_text},
@@ -189,7 +182,7 @@ const std::vector<Row>& rows() {
        c::load_view},
       {"log", 0x3F, one_float, "", like_source, unary_text},
       {"log2", 0x40, one_float, "", like_source, unary_text},
-      {"loop", 0x41, "init*: any", "", "results*: any", "#loop", c::loop, {13, 1}, 1},
+      {"loop", 0x41, "init*: any", "", "results*: any", "#loop", c::loop, v13_1, 1},
       {"make_gather_scatter_view", 0x73, "tensor_view: tensor_view", "", "result: gather_scatter_view",
        "$tensor_view : :result", c::make_view, v13_3},
       {"make_partition_view", 0x42, "tensor_view: tensor_view", "", "result: partition_view", "$tensor_view : :result",
@@ -211,7 +204,7 @@ const std::vector<Row>& rows() {
        c::mmaf_scaled, v13_3},
       {"mmai", 0x4A, "lhs: i8, rhs: i8, acc: i32", "signedness_lhs: signedness, signedness_rhs: signedness",
        "result: acc", "$lhs , $rhs , $acc @signedness_lhs @signedness_rhs : :lhs , :rhs , :acc", c::mmai},
-      {"module", 0x4B, "", "", "", "", nullptr, {13, 1}, 0, false, "contains entries and cannot be in one"},
+      {"module", 0x4B, "", "", "", "", nullptr, v13_1, 0, false, "contains entries and cannot be in one"},
       {"mulf", 0x4C, two_floats, ieee, like_lhs, ieee_text, c::float_rounding},
       {"mulhii", 0x4D, "x: int, y: x", "", "result: x", "$x , $y : :result"},
       {"muli", 0x4E, two_ints, overflow, like_lhs, overflow_text},
@@ -232,29 +225,16 @@ const std::vector<Row>& rows() {
        "@str { , $args } { token = $token } { : :args } { -> :result_token }", c::prints},
       {"ptr_to_int", 0x56, "source: ptr", "", "result: i64 as source", cast_text},
       {"ptr_to_ptr", 0x57, "source: ptr", "", "result: ptr as source", cast_text},
-      {"reduce",
-       0x58,
-       "operands*: tile",
-       "dim: integer, identities: scalars",
-       "results*: tile",
-       "$operands dim = @dim identities = @identities : :operands -> :results #body",
-       c::reduce,
-       {13, 1},
-       1},
+      {"reduce", 0x58, "operands*: tile", "dim: integer, identities: scalars", "results*: tile",
+       "$operands dim = @dim identities = @identities : :operands -> :results #body", c::reduce, v13_1, 1},
       {"remf", 0x59, two_floats, "", like_lhs, binary_text},
       {"remi", 0x5A, two_ints, signedness, like_lhs, signedness_text},
       {"reshape", 0x5B, "source: tile", "", "result: tile", cast_text, c::reshape},
-      {"return", 0x5C, jump_operands, "", "", jump_text, c::returns, {13, 1}, 0, true},
+      {"return", 0x5C, jump_operands, "", "", jump_text, c::returns, v13_1, 0, true},
       {"rsqrt", 0x5D, one_float, "flush_to_zero: flag", like_source, "$source { flush_to_zero } : :result",
        c::f32_only_flush},
-      {"scan",
-       0x5E,
-       "operands*: tile",
-       "dim: integer, reverse: boolean, identities: scalars",
-       "results*: tile",
-       "$operands dim = @dim reverse = @reverse identities = @identities : :operands -> :results #body",
-       c::scan,
-       {13, 1},
+      {"scan", 0x5E, "operands*: tile", "dim: integer, reverse: boolean, identities: scalars", "results*: tile",
+       "$operands dim = @dim reverse = @reverse identities = @identities : :operands -> :results #body", c::scan, v13_1,
        1},
       {"select", 0x5F, "cond: i1, val_if_true: tile as cond, val_if_false: val_if_true", "", "result: val_if_true",
        "$cond , $val_if_true , $val_if_false : :cond , :result"},
@@ -285,7 +265,7 @@ const std::vector<Row>& rows() {
        c::narrow},
       {"unpack", 0x70, "source: i8", "", "result: tile", cast_text, c::unpack, v13_3},
       {"xori", 0x6C, two_ints, "", like_lhs, binary_text},
-      {"yield", 0x6D, jump_operands, "", "", jump_text, c::yields, {13, 1}, 0, true},
+      {"yield", 0x6D, jump_operands, "", "", jump_text, c::yields, v13_1, 0, true},
   };
   return table;
 }
@@ -333,22 +313,26 @@ Version read_since(std::string_view& text, Version row) {
   return tail.empty() ? row : Version{13, tail[0] - '0'};
 }
 
-constexpr std::array<std::pair<std::string_view, Class>, 14> classes = {{
-    {"any", Class::any},
-    {"token", Class::token},
-    {"tile", Class::tile},
-    {"number", Class::number},
-    {"int", Class::integer},
-    {"int4", Class::integer_or_i4},
-    {"float", Class::base_float},
-    {"any_float", Class::any_float},
-    {"ptr", Class::pointer},
-    {"tensor_view", Class::tensor_view},
-    {"partition_view", Class::partition_view},
-    {"strided_view", Class::strided_view},
-    {"gather_scatter_view", Class::gather_scatter_view},
-    {"tile_view", Class::tile_view},
-}};
+struct ClassRow {
+  Class types;
+  std::string_view word, description;
+};
+constexpr std::array classes = {
+    ClassRow{Class::any, "any", "value"},
+    ClassRow{Class::token, "token", "token"},
+    ClassRow{Class::tile, "tile", "tile"},
+    ClassRow{Class::number, "number", "tile of numbers"},
+    ClassRow{Class::integer, "int", "tile of integers"},
+    ClassRow{Class::integer_or_i4, "int4", "tile of integers"},
+    ClassRow{Class::base_float, "float", "tile of f16, bf16, f32 or f64"},
+    ClassRow{Class::any_float, "any_float", "tile of floats"},
+    ClassRow{Class::pointer, "ptr", "tile of pointers"},
+    ClassRow{Class::tensor_view, "tensor_view", "tensor_view"},
+    ClassRow{Class::partition_view, "partition_view", "partition_view"},
+    ClassRow{Class::strided_view, "strided_view", "strided_view"},
+    ClassRow{Class::gather_scatter_view, "gather_scatter_view", "gather_scatter_view"},
+    ClassRow{Class::tile_view, "tile_view", "partition_view, strided_view or gather_scatter_view"},
+};
 
 int find_value(const Form& form, std::string_view name) {
   for (std::size_t i = 0; i < form.operands.size() + form.results.size(); ++i)
@@ -362,11 +346,10 @@ void read_class(ValueForm& value, std::string_view word, const Form& form) {
     value.element = *element;
     return;
   }
-  for (const auto& [name, types] : classes)
-    if (name == word) {
-      value.types = types;
-      return;
-    }
+  if (const auto row = std::ranges::find(classes, word, &ClassRow::word); row != classes.end()) {
+    value.types = row->types;
+    return;
+  }
   value.same_as = find_value(form, word);
   CHECK(value.same_as >= 0);
 }
@@ -506,6 +489,11 @@ bool is_variadic(const ValueForm& v) { return v.arity == Arity::variadic; }
 }  // namespace
 
 std::string print(Version v) { return fmt::format("{}.{}", v.major, v.minor); }
+
+std::string_view description(Class types) {
+  const auto row = std::ranges::find(classes, types, &ClassRow::types);
+  return row == classes.end() ? "tile" : row->description;  // of Class::element
+}
 
 const Enumeration& enumeration(std::string_view name) {
   const auto& all = enumerations();

@@ -41,6 +41,8 @@ enum class Class : std::uint8_t {
   tile_view,
 };
 
+std::string_view description(Class);  // for messages: "tile of integers"
+
 /// The form of an operand or result.
 struct ValueForm {
   std::string_view name;

@@ -152,6 +152,17 @@ std::string print(const Type& t) {
   }
 }
 
+std::string nested_list(const Extents& shape, const std::function<std::string(std::size_t)>& text_of) {
+  std::size_t next = 0;
+  const auto list = [&](auto& self, std::size_t dimension) -> std::string {
+    if (dimension == shape.size()) return text_of(next++);
+    std::string text;
+    for (std::int64_t i = 0; i < shape[dimension]; ++i) text += (i == 0 ? "" : ", ") + self(self, dimension + 1);
+    return "[" + text + "]";
+  };
+  return list(list, 0);
+}
+
 std::string unsound(const Type& t) {
   if (t.kind == Kind::token) return "";
   if (t.kind == Kind::tile) return unsound_tile(t.shape);

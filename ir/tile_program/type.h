@@ -1,6 +1,7 @@
 // The types of values in tile programs (Tile IR specification, "Type System").
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,6 +60,8 @@ std::int64_t element_count(const Type&);
 std::string print(const Extents&);  // "128x64"; dynamic extents as "?"
 /// Returns the type as in the text of a program: "tile<128xptr<f32>>", "tensor_view<?x64xf16, strides=[?,1]>".
 std::string print(const Type&);
+/// Returns the elements of a tile as nested lists, such as "[[1, 2], [3, 4]]". text_of(i) is the text of element i.
+std::string nested_list(const Extents& shape, const std::function<std::string(std::size_t)>& text_of);
 /// Returns why no value can have this type, as "expected …, found …", or "" if the type is valid.
 std::string unsound(const Type&);
 

@@ -137,22 +137,7 @@ std::string formatted(const std::string& format, const TileValue& value, std::si
 
 /// Formats a tile as nested lists.
 std::string formatted_tile(const std::string& format, const TileValue& value, const Type& type) {
-  std::string text;
-  std::size_t at = 0;
-  const auto nested = [&](auto& self, std::size_t d) -> void {
-    if (d == type.shape.size()) {
-      text += formatted(format, value, at++, type);
-      return;
-    }
-    text += '[';
-    for (std::int64_t i = 0; i < type.shape[d]; ++i) {
-      if (i != 0) text += ", ";
-      self(self, d + 1);
-    }
-    text += ']';
-  };
-  nested(nested, 0);
-  return text;
+  return nested_list(type.shape, [&](std::size_t i) { return formatted(format, value, i, type); });
 }
 
 void print_values(Evaluation& now) {

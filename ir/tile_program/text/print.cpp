@@ -44,22 +44,8 @@ std::string print_scalars(const std::vector<Scalar>& list) {
 std::string print_dense(const std::vector<std::uint64_t>& bits, const Type& type) {
   const std::string element(tile_name(type.element));
   if (bits.size() == 1) return fmt::format("<{}: {}>", element, text::print_literal(bits[0], type.element));
-  std::string list;
-  std::size_t at = 0;
-  const auto nested = [&](auto& self, std::size_t dimension) -> void {
-    if (dimension == type.shape.size()) {
-      list += text::print_literal(bits.at(at++), type.element);
-      return;
-    }
-    list += '[';
-    for (std::int64_t i = 0; i < type.shape[dimension]; ++i) {
-      if (i != 0) list += ", ";
-      self(self, dimension + 1);
-    }
-    list += ']';
-  };
-  nested(nested, 0);
-  return fmt::format("<{}: {}>", element, list);
+  const auto literal = [&](std::size_t i) { return text::print_literal(bits.at(i), type.element); };
+  return fmt::format("<{}: {}>", element, nested_list(type.shape, literal));
 }
 
 /// Prints one entry, with a function for each part of an operation. All functions append to one text.

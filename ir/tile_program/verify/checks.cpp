@@ -137,6 +137,19 @@ std::string flush(const Operation& op, DType e) {
   return fmt::format("expected flush_to_zero only for f32, found it for {}", tile_name(e));
 }
 
+std::string count_results(const Operation& op, std::size_t wanted) {
+  return op.results.size() == wanted ? "" : fmt::format("expected {} results, found {}", wanted, op.results.size());
+}
+
+// The part lies at an index, in extents of the part, of the whole.
+std::string part_of(const Operation& op, const Type& part, const Type& whole) {
+  const std::size_t indices = op.operand_list("indices").size();
+  if (indices != whole.shape.size()) return fmt::format("expected {} indices, found {}", whole.shape.size(), indices);
+  bool fits = part.element == whole.element && part.pointer == whole.pointer && part.shape.size() == whole.shape.size();
+  for (std::size_t i = 0; fits && i < whole.shape.size(); ++i) fits = whole.shape[i] % part.shape[i] == 0;
+  return fits ? "" : fmt::format("expected a part that divides {}, found {}", print(whole), print(part));
+}
+
 bool has_attribute(const Operation& op, std::string_view name) {
   return std::any_of(op.form->attributes.begin(), op.form->attributes.end(),
                      [&](const auto& a) { return a.name == name; });
@@ -280,12 +293,7 @@ std::string divi(const Operation& op, const Context& in) {
 }
 
 std::string extract(const Operation& op, const Context& in) {
-  const Type &from = operand(op, in, "source"), &to = result(op, in);
-  if (op.operand_list("indices").size() != from.shape.size())
-    return fmt::format("expected {} indices, found {}", from.shape.size(), op.operand_list("indices").size());
-  bool fits = from.element == to.element && from.pointer == to.pointer && from.shape.size() == to.shape.size();
-  for (std::size_t i = 0; fits && i < to.shape.size(); ++i) fits = from.shape[i] % to.shape[i] == 0;
-  return fits ? "" : fmt::format("expected a part that divides {}, found {}", print(from), print(to));
+  return part_of(op, result(op, in), operand(op, in, "source"));
 }
 
 std::string f32_only_flush(const Operation& op, const Context& in) { return flush(op, result(op, in).element); }
@@ -348,19 +356,11 @@ std::string if_else(const Operation& op, const Context& in) {
 }
 
 std::string index_space(const Operation& op, const Context& in) {
-  const Type& view = operand(op, in, "src");
-  return op.results.size() == view.tile.size()
-             ? ""
-             : fmt::format("expected {} results, found {}", view.tile.size(), op.results.size());
+  return count_results(op, operand(op, in, "src").tile.size());
 }
 
 std::string insert(const Operation& op, const Context& in) {
-  const Type &part = operand(op, in, "source"), &whole = operand(op, in, "destination");
-  if (op.operand_list("indices").size() != whole.shape.size())
-    return fmt::format("expected {} indices, found {}", whole.shape.size(), op.operand_list("indices").size());
-  bool fits = part.element == whole.element && part.pointer == whole.pointer && part.shape.size() == whole.shape.size();
-  for (std::size_t i = 0; fits && i < whole.shape.size(); ++i) fits = whole.shape[i] % part.shape[i] == 0;
-  return fits ? "" : fmt::format("expected a part that divides {}, found {}", print(whole), print(part));
+  return part_of(op, operand(op, in, "source"), operand(op, in, "destination"));
 }
 
 std::string iota(const Operation& op, const Context& in) {
@@ -509,8 +509,7 @@ std::string prints(const Operation& op, const Context&) {
 std::string reduce(const Operation& op, const Context& in) {
   if (std::string why = body(op, in); !why.empty()) return why;
   const auto operands = op.operand_list("operands");
-  if (op.results.size() != operands.size())
-    return fmt::format("expected {} results, found {}", operands.size(), op.results.size());
+  if (std::string why = count_results(op, operands.size()); !why.empty()) return why;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     Type wanted = in.type(operands[i]);
     wanted.shape.erase(wanted.shape.begin() + op.number("dim"));
@@ -552,10 +551,7 @@ std::string store_view(const Operation& op, const Context& in) {
 }
 
 std::string tensor_shape(const Operation& op, const Context& in) {
-  const Type& view = operand(op, in, "src");
-  return op.results.size() == view.shape.size()
-             ? ""
-             : fmt::format("expected {} results, found {}", view.shape.size(), op.results.size());
+  return count_results(op, operand(op, in, "src").shape.size());
 }
 
 std::string widen(const Operation& op, const Context& in) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "core/error.h"
@@ -12,22 +11,7 @@ namespace deplo::ir::tile_program {
 namespace {
 
 std::string describe(const ValueForm& v) {
-  constexpr std::array<std::string_view, 15> classes = {"value",
-                                                        "token",
-                                                        "tile",
-                                                        "tile of numbers",
-                                                        "tile of integers",
-                                                        "tile of integers",
-                                                        "tile of f16, bf16, f32 or f64",
-                                                        "tile of floats",
-                                                        "tile of pointers",
-                                                        "tile",
-                                                        "tensor_view",
-                                                        "partition_view",
-                                                        "strided_view",
-                                                        "gather_scatter_view",
-                                                        "partition_view, strided_view or gather_scatter_view"};
-  std::string text(classes.at(static_cast<std::size_t>(v.types)));
+  std::string text(description(v.types));
   if (v.types == Class::element) text += fmt::format(" of {}", tile_name(v.element));
   return v.scalar ? text + " of rank 0" : text;
 }
