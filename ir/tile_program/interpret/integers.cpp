@@ -3,6 +3,8 @@
 // reported.
 #include <fmt/format.h>
 
+#include <functional>
+
 #include "ir/tile_program/attribute.h"
 #include "ir/tile_program/interpret/elementwise.h"
 #include "ir/tile_program/interpret/evaluators.h"
@@ -36,49 +38,47 @@ void check_wrap(const Evaluation& now, Wide with_sign, Wide without, int width) 
                          enumeration("overflow").words[static_cast<std::size_t>(overflow)], width));
 }
 
+/// Sets the result to f(a, b) for the bits of each pair of elements.
 template <class Function>
-void arithmetic(Evaluation& now, Function f) {
-  const int w = bits_of(now);
+void of_each_pair(Evaluation& now, Function f) {
   const TileValue &a = now.operand(0), &b = now.operand(1);
-  now.set(each_bits(lanes(now), [&](std::size_t i) {
-    const Wide with_sign = f(number(a.bit(i), w, true), number(b.bit(i), w, true));
-    check_wrap(now, with_sign, f(number(a.bit(i), w, false), number(b.bit(i), w, false)), w);
+  now.set(each_bits(lanes(now), [&](std::size_t i) -> std::uint64_t { return f(a.bit(i), b.bit(i)); }));
+}
+
+template <auto f>
+void arithmetic(Evaluation& now) {
+  const int w = bits_of(now);
+  of_each_pair(now, [&](std::uint64_t a, std::uint64_t b) {
+    const Wide with_sign = f(number(a, w, true), number(b, w, true));
+    check_wrap(now, with_sign, f(number(a, w, false), number(b, w, false)), w);
     return wrap(static_cast<std::uint64_t>(with_sign), w);
-  }));
+  });
 }
 
 /// The product of two unsigned 64-bit numbers may need 128 bits. Unsigned wrap-around keeps its lowest 64 bits right.
 Wide product(Wide a, Wide b) { return static_cast<Wide>(static_cast<UnsignedWide>(a) * static_cast<UnsignedWide>(b)); }
 
-void addi(Evaluation& now) {
-  arithmetic(now, [](Wide a, Wide b) { return a + b; });
+int checked_shift(const Evaluation& now, std::uint64_t shift, int width) {
+  if (shift >= static_cast<std::uint64_t>(width))
+    now.fail(fmt::format("expected a shift below {}, found {}", width, shift));
+  return static_cast<int>(shift);
 }
-void subi(Evaluation& now) {
-  arithmetic(now, [](Wide a, Wide b) { return a - b; });
-}
-void muli(Evaluation& now) { arithmetic(now, product); }
 
 void shli(Evaluation& now) {
   const int w = bits_of(now);
-  const TileValue &a = now.operand(0), &b = now.operand(1);
-  now.set(each_bits(lanes(now), [&](std::size_t i) -> std::uint64_t {
-    if (b.bit(i) >= static_cast<std::uint64_t>(w))
-      now.fail(fmt::format("expected a shift below {}, found {}", w, b.bit(i)));
-    const auto shift = static_cast<int>(b.bit(i));
-    check_wrap(now, number(a.bit(i), w, true) * (Wide(1) << shift), number(a.bit(i), w, false) << shift, w);
-    return wrap(a.bit(i) << shift, w);
-  }));
+  of_each_pair(now, [&](std::uint64_t a, std::uint64_t b) {
+    const int shift = checked_shift(now, b, w);
+    check_wrap(now, number(a, w, true) * (Wide(1) << shift), number(a, w, false) << shift, w);
+    return wrap(a << shift, w);
+  });
 }
 
 void shri(Evaluation& now) {
   const int w = bits_of(now);
   const bool sign = is_signed(now);
-  const TileValue &a = now.operand(0), &b = now.operand(1);
-  now.set(each_bits(lanes(now), [&](std::size_t i) -> std::uint64_t {
-    if (b.bit(i) >= static_cast<std::uint64_t>(w))
-      now.fail(fmt::format("expected a shift below {}, found {}", w, b.bit(i)));
-    return wrap(static_cast<std::uint64_t>(number(a.bit(i), w, sign) >> static_cast<int>(b.bit(i))), w);
-  }));
+  of_each_pair(now, [&](std::uint64_t a, std::uint64_t b) {
+    return wrap(static_cast<std::uint64_t>(number(a, w, sign) >> checked_shift(now, b, w)), w);
+  });
 }
 
 /// Returns the quotient, rounded as `rounding` says.
@@ -94,14 +94,13 @@ template <class Function>
 void division(Evaluation& now, Function f) {
   const int w = bits_of(now);
   const bool sign = is_signed(now);
-  const TileValue &a = now.operand(0), &b = now.operand(1);
-  now.set(each_bits(lanes(now), [&](std::size_t i) {
-    const Wide x = number(a.bit(i), w, sign), y = number(b.bit(i), w, sign);
+  of_each_pair(now, [&](std::uint64_t a, std::uint64_t b) {
+    const Wide x = number(a, w, sign), y = number(b, w, sign);
     if (y == 0) now.fail("expected a divisor other than 0, found 0");
     if (sign && y == -1 && x == lowest(w, true))
       now.fail(fmt::format("expected a quotient that i{} holds, found the least number divided by -1", w));
     return wrap(static_cast<std::uint64_t>(f(x, y)), w);
-  }));
+  });
 }
 
 void divi(Evaluation& now) {
@@ -116,19 +115,15 @@ template <int sign>
 void extreme_integer(Evaluation& now) {
   const int w = bits_of(now);
   const bool with_sign = is_signed(now);
-  const TileValue &a = now.operand(0), &b = now.operand(1);
-  now.set(each_bits(lanes(now), [&](std::size_t i) {
-    const bool first = sign * number(a.bit(i), w, with_sign) >= sign * number(b.bit(i), w, with_sign);
-    return first ? a.bit(i) : b.bit(i);
-  }));
+  of_each_pair(now, [&](std::uint64_t a, std::uint64_t b) {
+    return sign * number(a, w, with_sign) >= sign * number(b, w, with_sign) ? a : b;
+  });
 }
 
 void mulhii(Evaluation& now) {
-  const int w = bits_of(now);
-  const TileValue &a = now.operand(0), &b = now.operand(1);
-  now.set(each_bits(lanes(now), [&](std::size_t i) {
-    return static_cast<std::uint64_t>(static_cast<UnsignedWide>(a.bit(i)) * b.bit(i) >> w);
-  }));
+  of_each_pair(now, [w = bits_of(now)](std::uint64_t a, std::uint64_t b) {
+    return static_cast<std::uint64_t>(static_cast<UnsignedWide>(a) * b >> w);
+  });
 }
 
 void absi(Evaluation& now) {
@@ -150,49 +145,37 @@ void negi(Evaluation& now) {
 }
 
 template <class Function>
-void bitwise(Evaluation& now, Function f) {
-  const TileValue &a = now.operand(0), &b = now.operand(1);
-  now.set(each_bits(lanes(now), [&](std::size_t i) { return f(a.bit(i), b.bit(i)); }));
+void bitwise(Evaluation& now) {
+  of_each_pair(now, Function());
 }
-void andi(Evaluation& now) {
-  bitwise(now, [](std::uint64_t a, std::uint64_t b) { return a & b; });
-}
-void ori(Evaluation& now) {
-  bitwise(now, [](std::uint64_t a, std::uint64_t b) { return a | b; });
-}
-void xori(Evaluation& now) {
-  bitwise(now, [](std::uint64_t a, std::uint64_t b) { return a ^ b; });
-}
-
 void cmpi(Evaluation& now) {
   const auto predicate = static_cast<Comparison>(now.op.number("comparison_predicate"));
   const int w = bits_of(now);
   const bool sign = is_signed(now);
-  const TileValue &a = now.operand(0), &b = now.operand(1);
-  now.set(each_bits(lanes(now), [&](std::size_t i) -> std::uint64_t {
-    return compare(number(a.bit(i), w, sign), number(b.bit(i), w, sign), predicate) ? 1 : 0;
-  }));
+  of_each_pair(now, [&](std::uint64_t a, std::uint64_t b) {
+    return compare(number(a, w, sign), number(b, w, sign), predicate) ? 1 : 0;
+  });
 }
 
 }  // namespace
 
 std::vector<Evaluator> integer_evaluators() {
   return {{"absi", absi, true},
-          {"addi", addi, true},
-          {"andi", andi, true},
+          {"addi", arithmetic<std::plus<Wide>{}>, true},
+          {"andi", bitwise<std::bit_and<std::uint64_t>>, true},
           {"cmpi", cmpi, true},
           {"divi", divi, true},
           {"maxi", extreme_integer<1>, true},
           {"mini", extreme_integer<-1>, true},
           {"mulhii", mulhii, true},
-          {"muli", muli, true},
+          {"muli", arithmetic<product>, true},
           {"negi", negi, true},
-          {"ori", ori, true},
+          {"ori", bitwise<std::bit_or<std::uint64_t>>, true},
           {"remi", remi, true},
           {"shli", shli, true},
           {"shri", shri, true},
-          {"subi", subi, true},
-          {"xori", xori, true}};
+          {"subi", arithmetic<std::minus<Wide>{}>, true},
+          {"xori", bitwise<std::bit_xor<std::uint64_t>>, true}};
 }
 
 }  // namespace deplo::ir::tile_program::exec
