@@ -70,6 +70,20 @@ bool depends_on(const std::vector<Expr>& list, const std::string& variable) {
   return std::ranges::any_of(list, [&](const Expr& e) { return depends_on(e, variable); });
 }
 
+int count_divisions(const Expr& e) {
+  if (e.kind() != Expr::Kind::binary) return 0;
+  const bool divides = e.op() == ExprOp::div || e.op() == ExprOp::mod;
+  return (divides ? 1 : 0) + count_divisions(e.lhs()) + count_divisions(e.rhs());
+}
+
+std::vector<std::string> variables(const std::vector<Expr>& list) {
+  std::vector<std::string> names;
+  for (const Expr& e : list) collect_variables(e, names);
+  return names;
+}
+
+std::vector<std::string> variables(const Expr& e) { return variables(std::vector{e}); }
+
 void collect_variables(const Expr& e, std::vector<std::string>& names) {
   if (e.kind() == Expr::Kind::variable) {
     for (const std::string& name : names)

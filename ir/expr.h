@@ -93,7 +93,12 @@ Expr substitute(const Expr&, const Substitution&);
 bool depends_on(const Expr&, const std::string& variable);
 /// Whether one of the expressions depends on the variable.
 bool depends_on(const std::vector<Expr>&, const std::string& variable);
-void collect_variables(const Expr&, std::vector<std::string>& names);  // each once, in order of appearance
+/// The variables, each once, in order of appearance. `collect_variables` appends those that `names` lacks.
+std::vector<std::string> variables(const Expr&);
+std::vector<std::string> variables(const std::vector<Expr>&);
+void collect_variables(const Expr&, std::vector<std::string>& names);
+/// The number of quotients and remainders in the expression.
+int count_divisions(const Expr&);
 /// c if the expression is c * variable + (something without variable); nullopt if it does not have this form.
 std::optional<std::int64_t> coefficient(const Expr&, const std::string& variable);
 /// Largest d known to divide every value of the expression (0 for the constant 0).

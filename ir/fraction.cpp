@@ -14,8 +14,7 @@ namespace {
 class Fraction {
  public:
   Fraction(const Expr& condition, const Ranges& ranges) : condition_(condition) {
-    std::vector<std::string> names;
-    collect_variables(condition, names);
+    const std::vector<std::string> names = variables(condition);
     double total = 1;
     for (const std::string& name : names) {
       const Interval range = range_of(var(name), ranges);

@@ -128,8 +128,7 @@ const std::string& defined(const Stmt& stmt) {
 }
 
 bool names_value(const Body& body, const std::vector<Expr>& index) {
-  std::vector<std::string> names;
-  for (const Expr& e : index) collect_variables(e, names);
+  const std::vector<std::string> names = variables(index);
   bool found = false;
   const auto see = [&](Use use, const std::string& name) {
     found = found || (use == Use::defines && std::ranges::find(names, name) != names.end());
@@ -194,6 +193,12 @@ Interval range_of(const Loop& loop) {
   // Every value of the variable is a multiple of the greatest common divisor of start and step.
   const std::int64_t grid = std::max<std::int64_t>(1, std::gcd(known_divisor(loop.start), loop.step));
   return {low, std::max(low, (loop.axis.extent - 1) / grid * grid)};
+}
+
+void open_axes(const Stmt& stmt, Ranges& ranges) {
+  if (const auto* tile = stmt.as<Tile>())
+    for (const Axis& axis : tile->axes) ranges.emplace_back(axis.name, Interval{0, axis.extent - 1});
+  if (const auto* loop = stmt.as<Loop>()) ranges.emplace_back(loop->axis.name, range_of(*loop));
 }
 
 }  // namespace deplo::ir

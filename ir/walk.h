@@ -75,6 +75,12 @@ void visit_reads(const Stmt& stmt, OfExpr&& expr, OfValue&& value);
 /// Calls f(name) for every occurrence of a variable in the expression.
 template <class F>
 void for_each_variable(const Expr& e, F&& f);
+/// Calls f(name) for every axis and value that the statement reads, in its expressions and outside of them.
+template <class F>
+void for_each_read(const Stmt& stmt, F&& f) {
+  visit_reads(
+      stmt, [&](const Expr& e) { for_each_variable(e, f); }, f);
+}
 /// The value that a statement defines or accumulates into; "" if it does neither. The last one if there are several.
 const std::string& defined(const Stmt& stmt);
 
@@ -105,6 +111,8 @@ std::size_t stage_run(const Body& body, std::size_t i);
 
 /// The range of a loop's variable.
 Interval range_of(const Loop& loop);
+/// Appends the ranges of the axes that a Tile or a Loop opens.
+void open_axes(const Stmt&, Ranges&);
 
 // --- inline
 

@@ -60,11 +60,7 @@ std::vector<Expr> physical_index(const Stage& s, const std::vector<Expr>& index,
   return result;
 }
 
-std::int64_t physical_count(const Stage& s) {
-  std::int64_t count = 1;
-  for (const std::int64_t extent : physical_shape(s)) count *= extent;
-  return count;
-}
+std::int64_t physical_count(const Stage& s) { return element_count(physical_shape(s)); }
 
 std::vector<std::size_t> source_order(const Stage& s, const Buffer& source) {
   std::vector<std::size_t> order(s.slab.size());

@@ -85,6 +85,11 @@ struct Node {
   }
 };
 
+/// Inputs, parameters and scalars: nodes that compute nothing.
+inline bool is_leaf(const Node& n) {
+  return n.as<Input>() != nullptr || n.as<Parameter>() != nullptr || n.as<Scalar>() != nullptr;
+}
+
 struct Graph {
   std::vector<Node> nodes;
   std::vector<int> outputs;

@@ -144,9 +144,7 @@ class Verifier {
   // Checks that the expression names only coordinates of the result and, if `gathers`, values of arguments: g1 is the
   // value of argument `first`.
   bool variables(const Node& n, const Expr& e, bool gathers, std::size_t first = 1) {
-    std::vector<std::string> names;
-    collect_variables(e, names);
-    for (const std::string& name : names)
+    for (const std::string& name : ir::variables(e))
       if (!is_coordinate(name, n.type.shape.size()) &&
           !require(gathers && is_gather(n, name, first), n, "a coordinate, found {}", name))
         return false;

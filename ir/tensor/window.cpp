@@ -5,10 +5,6 @@
 
 namespace deplo::ir::tensor {
 
-bool sums_axes(const Expr& index) {
-  std::vector<std::string> names;
-  collect_variables(index, names);
-  return names.size() > 1;
-}
+bool sums_axes(const Expr& index) { return variables(index).size() > 1; }
 
 }  // namespace deplo::ir::tensor

@@ -31,6 +31,13 @@ const Attribute& Operation::attribute(std::string_view name) const {
   return attributes.at(static_cast<std::size_t>(form->find_attribute(name)));
 }
 
+void for_each_operation(const Region& region, const std::function<void(const Operation&)>& see) {
+  for (const Operation& op : region.operations) {
+    see(op);
+    for (const Region& inner : op.regions) for_each_operation(inner, see);
+  }
+}
+
 std::int64_t Operation::number(std::string_view name) const {
   const int at = form->find_attribute(name);
   const auto* given_number = std::get_if<std::int64_t>(&attributes.at(static_cast<std::size_t>(at)));

@@ -1,6 +1,7 @@
 // A tile program: a kernel that states what a block does with whole tiles (NVIDIA's Tile IR; docs/tile_programs.md).
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,9 @@ struct Operation {
   std::int64_t number(std::string_view attribute) const;
   bool given(std::string_view name) const { return attribute(name).index() != 0; }
 };
+
+/// Visits the operations of the region and of its inner regions, in the order of the text.
+void for_each_operation(const Region&, const std::function<void(const Operation&)>& see);
 
 struct Entry {
   std::string name;

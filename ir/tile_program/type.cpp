@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <numeric>
+#include <limits>
+
+#include "ir/types/types.h"
 
 namespace deplo::ir::tile_program {
 namespace {
@@ -113,6 +115,11 @@ std::string unsound_view(const Type& t) {
 }  // namespace
 
 std::string_view name(Padding p) { return paddings.at(static_cast<std::size_t>(p)); }
+double value_of(Padding p) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+  constexpr std::array<double, 5> values = {0, -0.0, nan, infinity, -infinity};
+  return values.at(static_cast<std::size_t>(p));
+}
 std::string_view name(Kind k) { return kinds.at(static_cast<std::size_t>(k)); }
 
 std::optional<Padding> parse_padding(std::string_view word) {
@@ -133,9 +140,7 @@ TypePtr tile_type(DType element, Extents shape, bool pointer) {
 
 TypePtr with_element(const Type& tile, DType element, bool pointer) { return tile_type(element, tile.shape, pointer); }
 
-std::int64_t element_count(const Type& t) {
-  return std::accumulate(t.shape.begin(), t.shape.end(), std::int64_t{1}, std::multiplies<>());
-}
+std::int64_t element_count(const Type& t) { return ir::element_count(t.shape); }
 
 std::string print(const Extents& extents) { return joined(extents, "x"); }
 

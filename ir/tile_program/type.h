@@ -17,6 +17,7 @@ inline constexpr std::int64_t dynamic = INT64_MIN;  // an extent or stride that 
 
 enum class Padding : std::uint8_t { zero, neg_zero, nan, pos_inf, neg_inf };
 std::string_view name(Padding);
+double value_of(Padding);
 std::optional<Padding> parse_padding(std::string_view);
 
 enum class Kind : std::uint8_t { token, tile, tensor_view, partition_view, strided_view, gather_scatter_view };

@@ -57,12 +57,10 @@ DType check_matrix(Context& c, const SharedMatrix& m, std::int64_t rows, std::in
   if (m.transposed && rows > panel && m.leading == 0)
     fail("{} columns span several panels of {}, but leading is 0", rows, panel);
   std::vector<std::int64_t> strides = row_major_strides(buffer.extents);
-  std::int64_t count = 1;
-  for (const std::int64_t extent : buffer.extents) count *= extent;
   const std::int64_t last = m.transposed
                                 ? (rows - 1) / panel * (m.leading / bytes(dtype)) + (k - 1) * panel + (rows - 1) % panel
                                 : (rows - 1) * panel + k - 1;
-  if (c.index.evaluate(flat_offset(m.index, strides)).range.high + last >= count)
+  if (c.index.evaluate(flat_offset(m.index, strides)).range.high + last >= element_count(buffer.extents))
     fail("the matrix reaches beyond the end of `{}`", m.buffer);
   return dtype;
 }
@@ -341,9 +339,7 @@ void check(Context& c, const TmaLoad& t) {
   c.index.set_gathers(false);
   const DType stored = c.program.find(d.source)->dtype;
   if (stored != to.type.dtype) fail("`{}` holds {}", d.source, name(stored));
-  std::int64_t room = 1, box = 1;
-  for (const std::int64_t extent : to.extents) room *= extent;
-  for (const std::int64_t extent : d.box) box *= extent;
+  const std::int64_t room = element_count(to.extents), box = element_count(d.box);
   if (box > room) fail("a box of {} elements, `{}` has {}", box, t.buffer, room);
   check_barrier(c, t.barrier, t.slot);
   if (!t.multicast) return;
@@ -374,8 +370,7 @@ void check(Context& c, const Produce& p) {
       if (axis != nullptr && axis->kind == Name::Kind::axis && axis->active && axis->varies)
         fail("`{}` is an axis of the threads that do not execute it", text);
     };
-    visit_reads(
-        stmt, [&](const Expr& e) { for_each_variable(e, uniform); }, uniform);
+    for_each_read(stmt, uniform);
   });
   c.producing = true;
   check_body(c, p.body);

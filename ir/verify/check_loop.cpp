@@ -118,8 +118,7 @@ bool names_value(const Context& c, const Expr& e) {
 
 /// The axes and values on which the index depends, directly or through the values that it names.
 std::set<std::string> behind(const Program& program, const std::vector<Expr>& index) {
-  std::vector<std::string> named;
-  for (const Expr& e : index) collect_variables(e, named);
+  const std::vector<std::string> named = variables(index);
   std::set<std::string> names(named.begin(), named.end());
   for (std::size_t before = 0; before != names.size();) {
     before = names.size();

@@ -86,10 +86,9 @@ namespace {
 // How many times the expression contains the side of a condition: 64 if the expression is 64 i + j and the side is i. 1
 // if that is unknown.
 std::int64_t times(const Expr& e, const Expr& side) {
-  std::vector<std::string> variables;
-  collect_variables(side, variables);
-  if (variables.empty()) return 1;
-  const auto in_e = coefficient(e, variables.front()), in_side = coefficient(side, variables.front());
+  const std::vector<std::string> names = variables(side);
+  if (names.empty()) return 1;
+  const auto in_e = coefficient(e, names.front()), in_side = coefficient(side, names.front());
   if (!in_e || !in_side || *in_side == 0 || *in_e % *in_side != 0) return 1;
   return std::max<std::int64_t>(1, *in_e / *in_side);
 }

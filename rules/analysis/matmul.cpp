@@ -71,13 +71,6 @@ const ir::Body* product_sum(const ir::Loop& loop) {
   return is_product_sum(body) ? &body : nullptr;
 }
 
-void find_product_sums(const ir::Body& body, std::vector<const ir::Loop*>& found) {
-  for (const ir::Stmt& stmt : body) {
-    if (const auto* loop = stmt.as<ir::Loop>(); loop != nullptr && product_sum(*loop) != nullptr) found.push_back(loop);
-    if (const ir::Body* inner = ir::inner_body(stmt)) find_product_sums(*inner, found);
-  }
-}
-
 }  // namespace
 
 std::optional<Matmul> find_matmul(const ir::Program& program) {
@@ -92,7 +85,9 @@ std::optional<Matmul> find_matmul(const ir::Program& program) {
   if (has_online_softmax(tile.body)) return std::nullopt;  // its rule has already distributed rows and columns
   if (has_products(tile.body)) return std::nullopt;        // warps multiply: no thread has rows or columns to arrange
   std::vector<const ir::Loop*> candidates;
-  find_product_sums(tile.body, candidates);
+  ir::for_each<ir::Loop>(tile.body, [&](const ir::Loop& loop) {
+    if (product_sum(loop) != nullptr) candidates.push_back(&loop);
+  });
   if (candidates.empty()) return std::nullopt;
   const ir::Axis &m = tile.axes[result.m], &n = tile.axes[result.n];
   const Side rows = {m, dependent_names(tile.body, m.name)}, columns = {n, dependent_names(tile.body, n.name)};
@@ -114,9 +109,8 @@ namespace {
 template <class Visit>
 void for_each_columns_load(const ir::Program& program, const Matmul& matmul, Visit&& visit) {
   const std::string& columns = tile_of(program).axes[matmul.n].name;
-  ir::for_each(matmul.reduce->body, [&](const ir::Stmt& stmt) {
-    const auto* load = stmt.as<ir::Load>();
-    if (load != nullptr && depends(stmt, {columns})) visit(*load, *program.find(load->buffer), columns);
+  ir::for_each<ir::Load>(matmul.reduce->body, [&](const ir::Load& load) {
+    if (ir::depends_on(load.index, columns)) visit(load, *program.find(load.buffer), columns);
   });
 }
 
@@ -124,10 +118,8 @@ void for_each_columns_load(const ir::Program& program, const Matmul& matmul, Vis
 
 bool multiplies_matrices(const ir::Program& program, const Matmul& matmul, const Target& target) {
   std::set<ir::DType> types;
-  ir::for_each(matmul.reduce->body, [&](const ir::Stmt& stmt) {
-    const auto* load = stmt.as<ir::Load>();
-    const ir::Buffer* buffer = load == nullptr ? nullptr : program.find(load->buffer);
-    if (buffer != nullptr) types.insert(buffer->dtype);
+  ir::for_each<ir::Load>(matmul.reduce->body, [&](const ir::Load& load) {
+    if (const ir::Buffer* buffer = program.find(load.buffer)) types.insert(buffer->dtype);
   });
   if (!target.mma || types.size() != 1) return false;
   return ir::is_float16(*types.begin()) || (program.allow_tf32 && *types.begin() == ir::DType::f32);

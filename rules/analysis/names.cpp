@@ -9,9 +9,7 @@ using Names = std::set<std::string, std::less<>>;
 
 bool reads_one_of(const ir::Stmt& stmt, const Names& names) {
   bool found = false;
-  const auto see = [&](const std::string& name) { found = found || names.count(name) > 0; };
-  ir::visit_reads(
-      stmt, [&](const ir::Expr& e) { ir::for_each_variable(e, see); }, see);
+  ir::for_each_read(stmt, [&](const std::string& name) { found |= names.contains(name); });
   return found;
 }
 

@@ -12,12 +12,11 @@ namespace {
 
 /// Throws Error if the region does more than compute one-element values.
 void check_pure(const Lowering& l, const Region& of) {
-  for (const Operation& op : of.operations) {
+  tp::for_each_operation(of, [&](const Operation& op) {
     const bool is_pure = row(*op.form).element != nullptr && l.is_scalar(op.results[0]);
     if (!is_pure && op.form->name != "if" && op.form->name != "yield")
       l.refuse(op, "a reduce or scan body may not contain loops or memory operations");
-    for (const Region& inner : op.regions) check_pure(l, inner);
-  }
+  });
 }
 
 /// Copies values to the variables of a loop or an if in parallel: every value is read before any variable is written.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
 
 #include "core/error.h"
 #include "rules/blocks/dealing.h"
@@ -30,16 +29,9 @@ std::string words(const std::vector<Value>& values) {
   return text;
 }
 
-void for_each_operation(const tp::Region& region, const std::function<void(const tp::Operation&)>& see) {
-  for (const tp::Operation& op : region.operations) {
-    see(op);
-    for (const tp::Region& inner : op.regions) for_each_operation(inner, see);
-  }
-}
-
 std::int64_t matrix_products(const tp::Entry& entry, std::int64_t threads, const Target& target) {
   std::int64_t count = 0;
-  for_each_operation(entry.body, [&](const tp::Operation& op) {
+  tp::for_each_operation(entry.body, [&](const tp::Operation& op) {
     if (op.form->name == "mmaf" && blocks::warps_of(entry, op, threads, target)) ++count;
   });
   return count;
@@ -92,7 +84,7 @@ BlockDecisions::BlockDecisions(const tp::Entry& entry, const Target& target, con
   const blocks::Plan plan(entry);
   const std::vector<tp::ValueId> open = plan.open();
   std::map<std::string_view, int> seen;  // number of operations of each name so far
-  for_each_operation(entry.body, [&](const tp::Operation& op) {
+  tp::for_each_operation(entry.body, [&](const tp::Operation& op) {
     if (op.results.empty()) return;
     const tp::ValueId id = op.results[0];
     const int number = seen[op.form->name]++;

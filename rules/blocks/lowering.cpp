@@ -21,13 +21,6 @@ std::set<ValueId> by_matrix(const BlockSchedule& schedule) {
   return results;
 }
 
-void find_definitions(const Region& region, std::map<ValueId, const Operation*>& into) {
-  for (const Operation& op : region.operations) {
-    for (const ValueId id : op.results) into[id] = &op;
-    for (const Region& inner : op.regions) find_definitions(inner, into);
-  }
-}
-
 std::string identifier(std::string_view name) {
   std::string out;
   for (const char c : name) out += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
@@ -50,7 +43,9 @@ Lowering::Lowering(const tp::Program& of, const tp::Entry& which, const tp::Laun
       block_id{ir::var("bx"), ir::var("by"), ir::var("bz")},
       memory_(on) {
   for (std::size_t d = 0; d < 3; ++d) add_axis(block_id[d].name(), launch.grid[d]);
-  find_definitions(entry.body, definitions_);
+  tp::for_each_operation(entry.body, [&](const Operation& op) {
+    for (const ValueId id : op.results) definitions_[id] = &op;
+  });
   for (const auto& [id, op] : definitions_)
     if (op->form->name == "alloca")
       buffers.add_alloca(id, op->number("num_elem") * ir::bytes(type(id).element), op->number("alignment"));

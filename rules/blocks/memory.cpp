@@ -1,7 +1,6 @@
 // Loads, stores and atomics. A thread accesses the elements of a tile that it holds. If another block may write a
 // one-element tile at the same time, the first thread accesses it for all threads.
 #include <array>
-#include <limits>
 
 #include "ir/tile_program/attribute.h"
 #include "rules/blocks/control.h"
@@ -191,12 +190,7 @@ Name padding(Lowering& l, const Type& view) {
   const DType e = view.element;
   const tp::Padding kind = view.padding.value_or(tp::Padding::zero);
   if (ir::is_integral(e) || kind == tp::Padding::zero) return l.constant(e, 0);
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  const double value = kind == tp::Padding::neg_zero  ? -0.0
-                       : kind == tp::Padding::pos_inf ? infinity
-                       : kind == tp::Padding::neg_inf ? -infinity
-                                                      : std::numeric_limits<double>::quiet_NaN();
-  return l.constant(e, ir::encode_float(value, e));
+  return l.constant(e, ir::encode_float(tp::value_of(kind), e));
 }
 
 // --- Loads and stores ------------------------------------------------------------------------------------------------

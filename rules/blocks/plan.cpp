@@ -107,7 +107,7 @@ void Plan::read(ValueId id, Reads how) {
 }
 
 void Plan::trace(const Region& region) {
-  for (const Operation& op : region.operations) {
+  tp::for_each_operation(region, [&](const Operation& op) {
     const bool is_done = row(*op.form).element == nullptr;
     // A value that is computed where it is used reads its operands there. A kept value or a one-element value reads
     // them here.
@@ -116,8 +116,7 @@ void Plan::trace(const Region& region) {
       read(op.operands[i], is_done ? reads(op, i, entry_) : row(*op.form).reads);
     if (op.form->name == "scan")
       for (const ValueId id : op.results) facts_[id].crosses = true;  // one thread scans a whole row
-    for (const Region& inner : op.regions) trace(inner);
-  }
+  });
 }
 
 /// The results of a for loop are in the memory of its loop-carried values.

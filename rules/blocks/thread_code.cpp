@@ -32,9 +32,7 @@ void ThreadCode::each(std::int64_t count, const std::function<void(const At&)>& 
 }
 
 void ThreadCode::each(const ir::tile_program::Extents& shape, const std::function<void(const At&)>& body) {
-  std::int64_t count = 1;
-  for (const std::int64_t extent : shape) count *= extent;
-  if (threads > 1) return each(count, body);
+  if (threads > 1) return each(ir::element_count(shape), body);
   const std::function<void(std::size_t, const Expr&)> nest = [&](std::size_t d, const Expr& i) {
     if (d == shape.size()) return body({simplified(i), simplified(i)});
     loop(shape[d], false, [&](const Expr& along) { nest(d + 1, i * shape[d] + along); });

@@ -246,9 +246,8 @@ class MixCounter {
   /// Counts a box of TMA, which one thread of the block starts.
   void box(const ir::TmaLoad& load, double times) {
     const ir::TmaDescriptor& descriptor = *boxes_.at(load.descriptor);
-    double bytes = static_cast<double>(ir::bytes(kernel_.find(descriptor.source)->dtype));
-    for (const std::int64_t extent : descriptor.box) bytes *= static_cast<double>(extent);
-    mix_.requested_bytes += bytes * times / threads_;
+    const std::int64_t bytes = ir::bytes(kernel_.find(descriptor.source)->dtype) * ir::element_count(descriptor.box);
+    mix_.requested_bytes += static_cast<double>(bytes) * times / threads_;
   }
 
   /// The live range of a value, from its definition to the last statement that reads it, and its width in registers.
@@ -261,8 +260,7 @@ class MixCounter {
     const auto touch = [&](const std::string& name) {
       if (const auto found = lives_.find(name); found != lives_.end()) found->second.last = position_;
     };
-    ir::visit_reads(
-        stmt, [&](const ir::Expr& e) { ir::for_each_variable(e, touch); }, touch);
+    ir::for_each_read(stmt, touch);
     ir::Type type;
     if (const auto* s = stmt.as<ir::Load>()) type = s->type;
     if (const auto* s = stmt.as<ir::LdMatrix>()) type = s->type;

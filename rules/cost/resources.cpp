@@ -371,9 +371,7 @@ void collect_staged(const ir::Body& body, ir::Ranges& scope, std::vector<Staged>
       const auto same = [&](const Staged& s) { return s.stage->buffer == stage->buffer; };
       if (std::none_of(result.begin(), result.end(), same)) result.push_back({stage, scope});
     }
-    if (const auto* tile = stmt.as<ir::Tile>())
-      for (const ir::Axis& axis : tile->axes) scope.emplace_back(axis.name, ir::Interval{0, axis.extent - 1});
-    if (const auto* loop = stmt.as<ir::Loop>()) scope.emplace_back(loop->axis.name, ir::range_of(*loop));
+    ir::open_axes(stmt, scope);
     if (const ir::Body* inner = ir::inner_body(stmt)) collect_staged(*inner, scope, result);
     scope.resize(outside);
   }

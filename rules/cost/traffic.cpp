@@ -158,9 +158,7 @@ struct Traffic::Nest {
   /// Returns how far an index moves along the axis while all other variables are 0.
   static std::int64_t span_along(const ir::Expr& index, const ir::SlabAxis& axis) {
     ir::Substitution zero;
-    std::vector<std::string> names;
-    ir::collect_variables(index, names);
-    for (const std::string& name : names)
+    for (const std::string& name : ir::variables(index))
       if (name != axis.name) zero.emplace_back(name, ir::Expr(0));
     const auto range = ir::bounds(ir::substitute(index, zero), {{axis.name, ir::Interval{0, axis.extent - 1}}});
     return range ? range->high - range->low : 0;

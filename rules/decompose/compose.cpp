@@ -277,7 +277,7 @@ class Composer {
     const std::string& wanted = graph_.nodes[static_cast<std::size_t>(old)].name;
     int id = at_[static_cast<std::size_t>(old)];
     Node& source = result_.nodes[static_cast<std::size_t>(id)];
-    if (is_given(source) || source.as<tensor::Scalar>() != nullptr) {
+    if (tensor::is_leaf(source)) {
       if (!is_given(source) && source.name == wanted) source.name = fresh(wanted + "_value");
       id = intern({fresh(wanted), source.type, tensor::Elementwise{Op::copy}, {id}});
     }

@@ -158,23 +158,14 @@ class AttentionMerge {
                            exponentiates(fusion_.values, producer) && finds_greatest(fusion_.values, producer);
       return false;
     }
-    producer.root = not_rounded(producer);
+    // A value that is not stored need not be rounded, as in every merge. This also holds if the graph converts the
+    // probabilities, as 16-bit models do after a softmax in f32.
+    producer.root = unrounded(fusion_.values, producer.root, fusion_.type(producer.output).dtype);
     auto merged = splice(fusion_, producer, merged_);
     if (!merged) return false;
     merged_ = std::move(*merged);
     taken_.insert(i);
     return true;
-  }
-
-  /// The value without the rounding for storage. A value that is not stored need not be rounded, as in every merge.
-  /// This also holds if the graph converts the probabilities, as 16-bit models do after a softmax in f32.
-  ValueId not_rounded(const LoopOp& op) const {
-    const Value& root = fusion_.values[op.root];
-    const ir::DType stored = fusion_.type(op.output).dtype;
-    const bool rounds =
-        root.kind == Value::Kind::assign && ((root.op == ir::Op::round_f16 && stored == ir::DType::f16) ||
-                                             (root.op == ir::Op::round_bf16 && stored == ir::DType::bf16));
-    return rounds ? root.args[0] : op.root;
   }
 
   /// If q or k are scaled before their product, moves the scale out of the sum, so that q and k are loaded instead of

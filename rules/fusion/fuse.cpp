@@ -14,11 +14,6 @@ namespace {
 
 using ir::tensor::Node;
 
-bool is_computed(const Node& node) {
-  return node.as<ir::tensor::Input>() == nullptr && node.as<ir::tensor::Parameter>() == nullptr &&
-         node.as<ir::tensor::Scalar>() == nullptr;
-}
-
 // Inputs and outputs keep their order in memory: their layouts only join dimensions.
 ir::Tensor tensor_of(const fusion::Fusion& fusion, int id) {
   const Node& node = fusion.graph.nodes[static_cast<std::size_t>(id)];
@@ -82,7 +77,7 @@ ir::Module kernels_of(fusion::Fusion& state, const FuseOptions& options, const F
   const ir::tensor::Graph& graph = state.graph;
   ir::Module module;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    if (!is_computed(graph.nodes[i]) && graph.nodes[i].as<ir::tensor::Scalar>() == nullptr)
+    if (is_leaf(graph.nodes[i]) && graph.nodes[i].as<ir::tensor::Scalar>() == nullptr)
       module.tensors.push_back(tensor_of(state, static_cast<int>(i)));
   for (const int whole : state.stacks.wholes) module.tensors.push_back(tensor_of(state, whole));
   for (const fusion::LoopOp& op : state.ops) {
@@ -104,7 +99,7 @@ ir::Module kernels_of(fusion::Fusion& state, const FuseOptions& options, const F
 
 Result<Fused> fuse(const ir::tensor::Graph& graph, const Trail& taken, const FuseOptions& options,
                    const FusionObserver& observe) {
-  for (const int output : graph.outputs) CHECK(is_computed(graph.nodes[static_cast<std::size_t>(output)]));
+  for (const int output : graph.outputs) CHECK(!is_leaf(graph.nodes[static_cast<std::size_t>(output)]));
   fusion::Decisions decisions(taken, options.fixed);
   fusion::Stacks stacks;
   if (options.merge) stacks = fusion::find_stacks(fusion::part_sums(graph, options.target, decisions), options.target);

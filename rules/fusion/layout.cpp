@@ -106,10 +106,8 @@ double steps(const Fusion& fusion, int tensor, const Layout& layout, const std::
     const auto place = [&](std::int64_t turn) {
       std::int64_t offset = 0;
       for (std::size_t d = 0; d < index.size(); ++d) {
-        std::vector<std::string> axes;
-        ir::collect_variables(index[d], axes);
         std::vector<std::pair<std::string, std::int64_t>> at;
-        for (const std::string& axis : axes) at.emplace_back(axis, axis == access.summed ? turn : 0);
+        for (const std::string& axis : ir::variables(index[d])) at.emplace_back(axis, axis == access.summed ? turn : 0);
         offset += ir::evaluate(index[d], at) * strides[d];
       }
       return offset;
@@ -119,18 +117,13 @@ double steps(const Fusion& fusion, int tensor, const Layout& layout, const std::
   return sum;
 }
 
-int divisions(const ir::Expr& e) {
-  if (e.kind() != ir::Expr::Kind::binary) return 0;
-  const bool divides = e.op() == ir::ExprOp::div || e.op() == ir::ExprOp::mod;
-  return divisions(e.lhs()) + divisions(e.rhs()) + (divides ? 1 : 0);
-}
-
 /// The number of divisions in the indices. Readers that walk several dimensions by one axis divide less if these
 /// dimensions are joined.
 int divisions(const Fusion& fusion, int tensor, const Layout& layout, const std::vector<Access>& accesses) {
   int sum = 0;
   for (const Access& access : accesses)
-    for (const ir::Expr& e : stored_index(fusion, tensor, layout, access.index, *access.extents)) sum += divisions(e);
+    for (const ir::Expr& e : stored_index(fusion, tensor, layout, access.index, *access.extents))
+      sum += ir::count_divisions(e);
   return sum;
 }
 

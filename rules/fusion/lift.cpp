@@ -174,6 +174,14 @@ std::vector<ValueId> reachable(const Values& values, const std::vector<ValueId>&
 
 std::vector<ValueId> reachable(const Values& values, ValueId root) { return reachable(values, std::vector{root}); }
 
+ValueId unrounded(const Values& values, ValueId id, ir::DType stored) {
+  const Value& value = values[id];
+  const bool rounds =
+      value.kind == Value::Kind::assign && ((value.op == ir::Op::round_f16 && stored == ir::DType::f16) ||
+                                            (value.op == ir::Op::round_bf16 && stored == ir::DType::bf16));
+  return rounds ? value.args[0] : id;
+}
+
 int scan_axis(const Values& values, const std::vector<ValueId>& roots) {
   for (const ValueId id : reachable(values, roots))
     if (values[id].kind == Value::Kind::scan) return values[id].axis;
@@ -198,8 +206,7 @@ void lift(Fusion& fusion) {
   Lifter lifter(fusion);
   for (std::size_t i = 0; i < fusion.graph.nodes.size(); ++i) {
     const Node& node = fusion.graph.nodes[i];
-    if (node.as<ir::tensor::Input>() || node.as<ir::tensor::Parameter>() || node.as<ir::tensor::Scalar>()) continue;
-    if (fusion.stacks.wholes.contains(static_cast<int>(i))) continue;
+    if (is_leaf(node) || fusion.stacks.wholes.contains(static_cast<int>(i))) continue;
     LoopOp op{.output = static_cast<int>(i), .root = lifter(node)};
     complete(fusion, op);
     fusion.ops.push_back(std::move(op));

@@ -95,6 +95,9 @@ std::vector<ValueId> roots(const LoopOp&);
 std::vector<ValueId> reachable(const Values&, const std::vector<ValueId>& roots);
 std::vector<ValueId> reachable(const Values&, ValueId root);
 
+/// The value without the rounding to `stored`, the type in which it is stored.
+ValueId unrounded(const Values&, ValueId, ir::DType stored);
+
 /// The free axis along which a kernel with these values scans; -1 if it does not scan.
 int scan_axis(const Values&, const std::vector<ValueId>& roots);
 /// Do schedules support the kernel? If a kernel scans, all its scans must run along its last axis, and it must not

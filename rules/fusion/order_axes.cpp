@@ -21,9 +21,7 @@ std::int64_t step(const Fusion& fusion, int tensor, const std::vector<ir::Expr>&
   std::int64_t moved = 0;
   const std::vector<ir::Expr> stored = stored_index(fusion, tensor, layout, index, extents);
   for (std::size_t d = 0; d < stored.size(); ++d) {
-    std::vector<std::string> names;
-    ir::collect_variables(stored[d], names);
-    for (const std::string& name : names)
+    for (const std::string& name : ir::variables(stored[d]))
       if (std::ranges::none_of(place, [&](const auto& at) { return at.first == name; })) return 0;
     auto next = place;
     ++next[axis].second;

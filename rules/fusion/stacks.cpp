@@ -62,11 +62,6 @@ Expr place_of(const std::vector<Expr>& coordinates, const ir::Shape& shape) {
   return place;
 }
 
-bool is_given(const Node& n) {
-  return n.as<ir::tensor::Input>() != nullptr || n.as<ir::tensor::Parameter>() != nullptr ||
-         n.as<ir::tensor::Scalar>() != nullptr;
-}
-
 class Finder {
  public:
   Finder(const ir::tensor::Graph& graph, const Target& target) : old_(graph), alignment_(part_alignment(target)) {
@@ -170,7 +165,7 @@ class Finder {
     const IndexMap::Branch& read = node.as<IndexMap>()->branches[branch];
     const int id = node.args[static_cast<std::size_t>(read.arg)];
     const Node& piece = made_.graph.nodes[static_cast<std::size_t>(id)];
-    if (is_given(piece) || outputs_.contains(id) || made_.parts.contains(id) || made_.wholes.contains(id) ||
+    if (ir::tensor::is_leaf(piece) || outputs_.contains(id) || made_.parts.contains(id) || made_.wholes.contains(id) ||
         piece.type.dtype != node.type.dtype)
       return false;
     ir::Shape rows = node.type.shape;

@@ -20,6 +20,7 @@
 #include "ir/longest_chain.h"
 #include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
+#include "rules/fusion/loop_op.h"
 
 namespace deplo::rules::fusion {
 namespace {
@@ -144,7 +145,7 @@ class SumParts {
     ir::Shape shape = whole.type.shape;
     const std::size_t part = shape.size() - 1;
     const std::int64_t extent = std::exchange(shape.back(), parts);
-    std::vector<ir::Expr> index = coordinates(shape);
+    std::vector<ir::Expr> index = identity(shape);
     index.back() = ir::tensor::coordinate(part) * size + ir::tensor::coordinate(part + 1);
     if (size * parts > extent) index.back() = ir::min(index.back(), extent - 1);
     shape.push_back(size);
@@ -158,7 +159,7 @@ class SumParts {
     const ir::tensor::Reduction total{whole.as<ir::tensor::Scan>()->op, static_cast<int>(type.shape.size()) - 1};
     const int totals = add({fresh(whole.name + "_parts"), type, total, {parts}});
     type.shape.pop_back();
-    std::vector<ir::Expr> index = coordinates(type.shape);
+    std::vector<ir::Expr> index = identity(type.shape);
     index.emplace_back(0);
     const int in_order = view(whole.name + "_of_parts", type.shape, std::move(index), totals);
     return scan({fresh(whole.name + "_ends"), type, whole.op, {in_order}});
@@ -170,7 +171,7 @@ class SumParts {
     const int split = cut(whole, parts, size), ends = this->ends(whole, split);
     const ir::TensorType type = node(split).type;
     const ir::Expr part = ir::tensor::coordinate(type.shape.size() - 2);
-    std::vector<ir::Expr> index = coordinates(node(ends).type.shape);
+    std::vector<ir::Expr> index = identity(node(ends).type.shape);
     index.back() = ir::Expr(ir::ExprOp::max, part - 1, 0);
     const int before = view(whole.name + "_before", type.shape, std::move(index), ends);
     const int within = add({fresh(whole.name + "_within"), type, whole.op, {split}});
@@ -178,7 +179,7 @@ class SumParts {
     const ir::tensor::Coordinate is_later{ir::less(0, part)};
     const int later = add({fresh(whole.name + "_later"), {ir::DType::boolean, type.shape}, is_later, {}});
     const int lines = elementwise(ir::Op::select, whole.name + "_lines", type, {later, both, within});
-    index = coordinates(whole.type.shape);
+    index = identity(whole.type.shape);
     index.back() = part / size;
     index.push_back(part % size);
     return add({whole.name, whole.type, ir::tensor::IndexMap{{{0, std::move(index), 1}}}, {lines}});
@@ -186,14 +187,6 @@ class SumParts {
 
   int elementwise(ir::Op op, std::string name, const ir::TensorType& type, std::vector<int> args) {
     return add({fresh(std::move(name)), type, ir::tensor::Elementwise{op}, std::move(args)});
-  }
-
-  // The coordinates of a shape. They are 0 in dimensions of extent 1.
-  static std::vector<ir::Expr> coordinates(const ir::Shape& shape) {
-    std::vector<ir::Expr> result;
-    for (std::size_t d = 0; d < shape.size(); ++d)
-      result.push_back(shape[d] == 1 ? ir::Expr(0) : ir::tensor::coordinate(d));
-    return result;
   }
 
   int view(const std::string& name, ir::Shape shape, std::vector<ir::Expr> index, int of) {
@@ -209,7 +202,7 @@ class SumParts {
     const std::int64_t size = shape[d] / parts;
     shape[d] = parts;
     shape.insert(shape.begin() + axis + 1, size);
-    std::vector<ir::Expr> index = coordinates(shape);
+    std::vector<ir::Expr> index = identity(shape);
     index[d] = index[d] * size + index[d + 1];
     index.erase(index.begin() + axis + 1);
     const int split = view(whole.name + "_split", shape, std::move(index), source);
@@ -217,7 +210,7 @@ class SumParts {
     const int reduced =
         add({fresh(whole.name + "_parts"), {whole.type.dtype, shape}, ir::tensor::Reduction{op, axis + 1}, {split}});
     shape.erase(shape.begin() + axis + 1);
-    index = coordinates(shape);
+    index = identity(shape);
     index.insert(index.begin() + axis + 1, 0);
     whole.args = {view(whole.name + "_of_parts", shape, std::move(index), reduced)};
     return add(std::move(whole));

@@ -211,14 +211,12 @@ int Values::new_axis(std::int64_t extent) {
 }
 
 ir::Ranges Values::ranges(const ir::Expr& e, const ir::Shape& shape) const {
-  std::vector<std::string> names;
-  ir::collect_variables(e, names);
   ir::Ranges ranges;
-  for (std::string& name : names) {
+  for (const std::string& name : ir::variables(e)) {
     if (const int d = free_axis(name); d >= 0)
-      ranges.emplace_back(std::move(name), ir::Interval{0, shape[static_cast<std::size_t>(d)] - 1});
+      ranges.emplace_back(name, ir::Interval{0, shape[static_cast<std::size_t>(d)] - 1});
     else if (const int r = reduce_axis(name); r >= 0)
-      ranges.emplace_back(std::move(name), ir::Interval{0, extent(r) - 1});
+      ranges.emplace_back(name, ir::Interval{0, extent(r) - 1});
   }
   return ranges;
 }

@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <optional>
 
+#include "ir/softmax.h"
+
 namespace deplo::rules::materializer {
 namespace {
 
 const ir::Axis& axis_of(const ir::Tile& tile, const ir::Combine& combine) {
   const auto named = [&](const ir::Axis& axis) { return axis.name == combine.over.front(); };
   return *std::find_if(tile.axes.begin(), tile.axes.end(), named);
-}
-
-ir::Expr both(const ir::Expr& a, const ir::Expr& b) {
-  return a.is_constant(1) ? b : b.is_constant(1) ? a : ir::Expr(ir::ExprOp::land, a, b);
 }
 
 bool of_blocks(const ir::Axis& axis) { return axis.bind == ir::Bind::cluster; }
@@ -60,7 +58,7 @@ ir::Expr ExchangeLowering::holds(const std::string& acc, const Instance& instanc
   const auto before = merged_.find(acc);
   if (before == merged_.end()) return result;
   for (const ir::Combine* combine : before->second)
-    result = both(result, ir::equal(ir::var(combine->over.front()), replication_.at(*combine->to, instance)));
+    result = ir::both(result, ir::equal(ir::var(combine->over.front()), replication_.at(*combine->to, instance)));
   return ir::simplify(result, kernel_.scope);
 }
 
@@ -152,7 +150,8 @@ void ExchangeLowering::exchange(std::span<const ir::Stmt> run, ir::Body& to) {
         loop.body.emplace_back(ir::Load{in, part.type, part.buffer, part.index(place, copy)});
       loop.body.emplace_back(ir::Accum{part.total[copy], part.type, first.op, {in}});
     }
-    ir::If receiver = {ir::simplify(both(part.holds, ir::equal(ir::var(axis.name), part.receiver)), kernel_.scope), {}};
+    ir::If receiver = {ir::simplify(ir::both(part.holds, ir::equal(ir::var(axis.name), part.receiver)), kernel_.scope),
+                       {}};
     receiver.then.emplace_back(std::move(loop));
     to.emplace_back(std::move(receiver));
   }

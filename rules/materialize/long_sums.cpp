@@ -55,10 +55,7 @@ Sums sums_of(const ir::Loop& loop, const Types& started) {
     if (std::ranges::find(added, name) == added.end()) added.push_back(name);
   };
   ir::for_each(loop.body, [&](const ir::Stmt& stmt) {
-    ir::visit_reads(
-        stmt,
-        [&](const ir::Expr& e) { ir::for_each_variable(e, [&](const std::string& name) { others.insert(name); }); },
-        [&](const std::string& name) { others.insert(name); });
+    ir::for_each_read(stmt, [&](const std::string& name) { others.insert(name); });
     const auto* accum = stmt.as<ir::Accum>();
     if (accum != nullptr && (accum->op == ir::Op::add || accum->op == ir::Op::fma)) {
       add(accum->dst);
@@ -92,9 +89,7 @@ class LongSums {
     ir::Body result;
     for (ir::Stmt& stmt : body) {
       const std::size_t outside = scope_.size();
-      if (const auto* tile = stmt.as<ir::Tile>())
-        for (const ir::Axis& axis : tile->axes) scope_.emplace_back(axis.name, ir::Interval{0, axis.extent - 1});
-      if (const auto* loop = stmt.as<ir::Loop>()) scope_.emplace_back(loop->axis.name, ir::range_of(*loop));
+      ir::open_axes(stmt, scope_);
       if (ir::Body* inner = ir::inner_body(stmt)) split_in(*inner);
       scope_.resize(outside);
       if (const auto* start = stmt.as<ir::Init>(); start != nullptr && start->op == ir::Op::add)

@@ -32,10 +32,7 @@ Products fusible_products(const ir::Body& body) {
   Products result;
   std::map<std::string, int, std::less<>> uses;
   const auto use = [&](const std::string& value) { ++uses[value]; };
-  ir::for_each(body, [&](const ir::Stmt& stmt) {
-    ir::visit_reads(
-        stmt, [&](const ir::Expr& e) { ir::for_each_variable(e, use); }, use);
-  });
+  ir::for_each(body, [&](const ir::Stmt& stmt) { ir::for_each_read(stmt, use); });
   ir::for_each(body, [&](const ir::Stmt& outer) {
     const ir::Body* inner = ir::inner_body(outer);
     if (inner == nullptr) return;

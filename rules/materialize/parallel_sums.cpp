@@ -34,19 +34,16 @@ class ParallelSums {
     ir::Body result;
     for (ir::Stmt& stmt : body) {
       if (const auto* init = stmt.as<ir::Init>()) starts_.insert_or_assign(init->acc, *init);
-      const std::size_t outside = scope_.size();
-      if (const auto* tile = stmt.as<ir::Tile>())
-        for (const ir::Axis& axis : tile->axes) scope_.emplace_back(axis.name, ir::Interval{0, axis.extent - 1});
-      auto* loop = stmt.as<ir::Loop>();
-      if (loop != nullptr) {
+      if (auto* loop = stmt.as<ir::Loop>()) {
         const auto accumulators = accumulators_of(loop->body);
         const std::int64_t trips = this->trips(*loop);
         if (!accumulators.empty() && accumulators.size() <= max_split_accumulators && trips >= 2 * ways) {
           split(std::move(*loop), accumulators, trips, result);
           continue;
         }
-        scope_.emplace_back(loop->axis.name, ir::range_of(*loop));
       }
+      const std::size_t outside = scope_.size();
+      ir::open_axes(stmt, scope_);
       if (ir::Body* inner = ir::inner_body(stmt)) rewrite(*inner);
       scope_.resize(outside);
       result.push_back(std::move(stmt));
@@ -69,10 +66,7 @@ class ParallelSums {
                  stmt.as<ir::Index>() == nullptr && stmt.as<ir::Prefetch>() == nullptr) {
         return {};
       }
-      ir::visit_reads(
-          stmt,
-          [&](const ir::Expr& e) { ir::for_each_variable(e, [&](const std::string& name) { read.insert(name); }); },
-          [&](const std::string& name) { read.insert(name); });
+      ir::for_each_read(stmt, [&](const std::string& name) { read.insert(name); });
     }
     if (std::ranges::any_of(found, [&](const std::string& name) { return read.contains(name); })) return {};
     return found;

@@ -46,12 +46,8 @@ class QuotientSplit {
   void rewrite(ir::Body& body) {
     for (ir::Stmt& stmt : body) {
       const std::size_t outside = scope_.size();
-      if (const auto* tile = stmt.as<ir::Tile>())
-        for (const ir::Axis& axis : tile->axes) scope_.emplace_back(axis.name, ir::Interval{0, axis.extent - 1});
-      if (auto* loop = stmt.as<ir::Loop>()) {
-        if (is_computation(*loop)) split(*loop);
-        scope_.emplace_back(loop->axis.name, ir::range_of(*loop));
-      }
+      if (auto* loop = stmt.as<ir::Loop>(); loop != nullptr && is_computation(*loop)) split(*loop);
+      ir::open_axes(stmt, scope_);
       if (ir::Body* inner = ir::inner_body(stmt)) rewrite(*inner);
       scope_.resize(outside);
     }
@@ -78,9 +74,9 @@ class QuotientSplit {
     for (const ir::Stmt& stmt : loop.body) {
       ir::Body one = {stmt};
       replace_axis(one, inner, ir::var(outer.name) * turns + ir::var(inner), around);
-      const bool stays = stmt.as<ir::Accum>() != nullptr || names_any(one.front(), changing);
+      const bool stays = stmt.as<ir::Accum>() != nullptr || depends(one.front(), changing);
       if (stays) changing.insert(ir::defined(stmt));
-      loads |= !stays && stmt.as<ir::Load>() != nullptr && names_any(stmt, {inner});
+      loads |= !stays && stmt.as<ir::Load>() != nullptr && depends(stmt, {inner});
       (stays ? rest : before).push_back(std::move(one.front()));
     }
     if (!loads) return false;
@@ -93,14 +89,6 @@ class QuotientSplit {
     loop.unroll = 1;
     loop.body = std::move(before);
     return true;
-  }
-
-  static bool names_any(const ir::Stmt& stmt, const std::set<std::string, std::less<>>& names) {
-    bool found = false;
-    const auto see = [&](const std::string& name) { found |= names.contains(name); };
-    ir::visit_reads(
-        stmt, [&](const ir::Expr& e) { ir::for_each_variable(e, see); }, see);
-    return found;
   }
 
   KernelBuilder& kernel_;

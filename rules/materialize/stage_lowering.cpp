@@ -6,6 +6,7 @@
 #include "ir/hardware/mma.h"
 #include "ir/hardware/pairs.h"
 #include "ir/hardware/stage_layout.h"
+#include "ir/softmax.h"
 #include "ir/walk.h"
 #include "rules/cost/resources.h"
 
@@ -132,7 +133,7 @@ void StageLowering::wait_until_full(const ir::AsyncWait& wait, ir::Body& to) con
 void StageLowering::release(const ir::Expr& slot, const ir::Expr& when, ir::Body& to) const {
   const ir::Expr lane = ir::simplify(kernel_.thread_id() % kernel_.target.warp, kernel_.scope);
   const ir::Expr first = sharers_ > 1 ? ir::less(lane, sharers_) : ir::equal(lane, 0);
-  ir::If branch = {when.is_constant(1) ? first : ir::Expr(ir::ExprOp::land, when, first), {}};
+  ir::If branch = {ir::both(when, first), {}};
   ir::MbarrierArrive arrive = {empty_, ir::simplify(replication_.at(slot), kernel_.scope)};
   if (sharers_ > 1) arrive.block = lane;
   branch.then.emplace_back(std::move(arrive));
@@ -273,8 +274,7 @@ void StageLowering::copy(const ir::Stage& stage, ir::Body& to) {
     if (index[d] == origin) continue;
     index[d] = simple(index[d]);
     if (!reaches_over(stage, d, source, scope)) continue;
-    const ir::Expr condition = ir::less(index[d], source.shape[d]);
-    inside = inside.is_constant(1) ? condition : ir::Expr(ir::ExprOp::land, inside, condition);
+    inside = ir::both(inside, ir::less(index[d], source.shape[d]));
   }
   const std::vector<ir::Expr> to_index = place_in_slot(stage, replication_.at(stage.slot), position, kernel_.scope);
   ir::Body element = copy_element(stage, to_index, index, lanes);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "rules/fusion/loop_op.h"
 #include "rules/raise/proofs.h"
 
 namespace deplo::rules::raising {
@@ -79,7 +80,7 @@ bool is_neutral(Elements& elements, ir::Op op, ValueId id, const std::vector<ir:
 /// The conditions in the value that do not depend on axes bound inside it.
 std::vector<ir::Expr> conditions_of(const Elements& elements, ValueId root) {
   std::vector<ir::Expr> all;
-  for (const ValueId id : below(elements.values, root)) {
+  for (const ValueId id : fusion::reachable(elements.values, root)) {
     const Value& value = elements.values[id];
     if (value.kind != Value::Kind::index || value.dtype != ir::DType::boolean || !value.args.empty()) continue;
     if (!std::ranges::includes(elements.values.live(root).reduces, elements.values.live(id).reduces)) continue;

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "ir/tensor/tensor.h"
+#include "rules/fusion/loop_op.h"
 #include "rules/raise/proofs.h"
 
 namespace deplo::rules::raising {
@@ -19,8 +20,7 @@ namespace {
 /// Replaces the loaded values that index expressions name by g1, g2, …, and returns these values, as the arguments of a
 /// table entry.
 std::vector<ValueId> name_arguments(Index& index) {
-  std::vector<std::string> names;
-  for (const ir::Expr& e : index) ir::collect_variables(e, names);
+  const std::vector<std::string> names = ir::variables(index);
   std::vector<ValueId> args;
   ir::Substitution renamed;
   for (const std::string& name : names)
@@ -36,12 +36,6 @@ bool is_free_axis(const fusion::Live& live, const std::string& name) {
   for (std::size_t d = 0; d < 18; ++d)
     if ((live.free >> d & 1) != 0 && ir::tensor::coordinate(d).name() == name) return true;
   return false;
-}
-
-int count_divisions(const ir::Expr& e) {
-  if (e.kind() != ir::Expr::Kind::binary) return 0;
-  const bool divides = e.op() == ir::ExprOp::div || e.op() == ir::ExprOp::mod;
-  return (divides ? 1 : 0) + count_divisions(e.lhs()) + count_divisions(e.rhs());
 }
 
 /// Collects the numbers c of the conditions `variable < c` in an expression.
@@ -65,8 +59,7 @@ ValueId loaded(const std::string& name) {
 }
 
 bool names_loaded(const ir::Expr& e) {
-  std::vector<std::string> names;
-  ir::collect_variables(e, names);
+  const std::vector<std::string> names = ir::variables(e);
   return std::ranges::any_of(names, [](const std::string& name) { return loaded(name) != ValueId::none; });
 }
 
@@ -105,27 +98,15 @@ bool is_never_minus_zero(const fusion::Values& values, ValueId id) {
 
 int divisions(const fusion::Values& values, ValueId root) {
   int count = 0;
-  for (const ValueId id : below(values, root))
-    for (const ir::Expr& e : values[id].index) count += count_divisions(e);
+  for (const ValueId id : fusion::reachable(values, root))
+    for (const ir::Expr& e : values[id].index) count += ir::count_divisions(e);
   return count;
 }
 
 }  // namespace
 
-std::vector<ValueId> below(const fusion::Values& values, ValueId root) {
-  std::vector<ValueId> order;
-  std::set<ValueId> seen;
-  const std::function<void(ValueId)> visit = [&](ValueId id) {
-    if (!seen.insert(id).second) return;
-    for (const ValueId arg : values[id].args) visit(arg);
-    order.push_back(id);
-  };
-  visit(root);
-  return order;
-}
-
 bool contains(const fusion::Values& values, ValueId value, ValueId part) {
-  return std::ranges::count(below(values, value), part) > 0;
+  return std::ranges::count(fusion::reachable(values, value), part) > 0;
 }
 
 Index named_index(const fusion::Values& values, const Value& value) {
@@ -139,9 +120,7 @@ Index named_index(const fusion::Values& values, const Value& value) {
 
 ir::Ranges Elements::ranges(const ir::Expr& e) const {
   ir::Ranges result = values.ranges(e, shape);
-  std::vector<std::string> names;
-  ir::collect_variables(e, names);
-  for (const std::string& name : names)
+  for (const std::string& name : ir::variables(e))
     if (const auto known = ranges_.find(name); known != ranges_.end() && known->second)
       result.emplace_back(name, *known->second);
   return result;
@@ -205,11 +184,9 @@ ValueId Elements::scatter(const Index& at, const ir::Expr& condition, ValueId va
 }
 
 std::string Elements::unexplained(ValueId root) const {
-  for (const ValueId id : below(values, root))
+  for (const ValueId id : fusion::reachable(values, root))
     for (const ir::Expr& e : values[id].index) {
-      std::vector<std::string> names;
-      ir::collect_variables(e, names);
-      for (const std::string& name : names)
+      for (const std::string& name : ir::variables(e))
         if (ranges_.contains(name)) return name;
     }
   return "";
@@ -294,7 +271,7 @@ std::int64_t Elements::end(ir::Op op, int axis, ValueId id) {
   const std::int64_t extent = values.extent(axis);
   const std::string variable = values.axis(axis).name();
   std::set<std::int64_t> ends;
-  for (const ValueId part : below(values, id))
+  for (const ValueId part : fusion::reachable(values, id))
     for (const ir::Expr& e : values[part].index) collect_ends(e, variable, ends);
   for (const std::int64_t at : ends) {
     if (at <= 0 || at >= extent) continue;
@@ -366,9 +343,7 @@ ValueId Elements::rebuilt(ValueId reduction, const std::function<ValueId(ValueId
 
 ir::Ranges loaded_ranges(const Elements& elements, const ir::Expr& condition) {
   ir::Ranges all = elements.ranges(condition);
-  std::vector<std::string> names;
-  ir::collect_variables(condition, names);
-  for (const std::string& name : names)
+  for (const std::string& name : ir::variables(condition))
     if (loaded(name) != ValueId::none) all.emplace_back(name, ir::Interval{INT32_MIN, INT32_MAX});
   ir::Ranges result = ir::narrowed(std::move(all), condition);
   std::erase_if(result, [](const auto& one) { return loaded(std::string(one.first)) == ValueId::none; });

@@ -28,8 +28,6 @@ std::string loaded_name(ValueId);
 ValueId loaded(const std::string& name);
 bool names_loaded(const ir::Expr&);
 
-/// The value and all values below it, each after its arguments.
-std::vector<ValueId> below(const fusion::Values&, ValueId);
 bool contains(const fusion::Values&, ValueId value, ValueId part);
 /// The value's index, with the names of its arguments in place of g1, g2, …
 Index named_index(const fusion::Values&, const fusion::Value&);

@@ -42,6 +42,15 @@ bool has_attribute(const tp::Operation& op, std::string_view name) {
   return std::ranges::find(op.form->attributes, name, &tp::AttributeForm::name) != op.form->attributes.end();
 }
 
+ir::DType computed_in(ir::DType element) {
+  if (element == ir::DType::boolean) return element;
+  return ir::is_integral(element) ? ir::DType::i32 : ir::DType::f32;
+}
+
+Element element_of(ir::DType computed, ValueId id) {
+  return computed == ir::DType::i32 ? Element{ir::var(loaded_name(id))} : Element{0, id};
+}
+
 bool through_view(const tp::Operation& op) { return op.form->name.ends_with("_view_tko"); }
 
 std::optional<ir::Op> reducing(std::string_view operation) {

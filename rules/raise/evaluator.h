@@ -76,6 +76,10 @@ class Evaluator {
   /// An element as a value of the kernel: integers as i32, floats and i1 as they are.
   ValueId value(tp::ValueId id, const Index& index) { return value_of(type(id), at(id, index)); }
   ValueId value_of(const tp::Type&, const Element&);
+  /// The element of an operand: element `index`, or the only element of an operand of rank 0.
+  Element operand(const tp::Operation& op, std::size_t i, const Index& index) {
+    return at(op.operands[i], type(op.operands[i]).shape.empty() ? Index() : index);
+  }
   View view(tp::ValueId);
 
   const tp::Type& type(tp::ValueId id) const { return *entry.values[id].type; }
@@ -121,7 +125,6 @@ class Evaluator {
   };
   void locate(const tp::Region&);
   void bind_arguments();
-  Element evaluate(tp::ValueId, const Index&);
   std::map<std::string, std::string> unknowns_;  // key → name
   std::vector<std::pair<const tp::Operation*, std::size_t>> definitions_;
   std::vector<const tp::Region*> regions_;  // region of each value
@@ -135,6 +138,14 @@ struct NamedRaiser {
   std::string_view name;
   Raiser raise;
 };
+/// The type in which Loop IR computes elements of the type: i1, i32 or f32.
+ir::DType computed_in(ir::DType element);
+/// An element that is a value of the kernel. Integers are index expressions that name the value.
+Element element_of(ir::DType computed, ValueId);
+/// Refuses an access that is not weak.
+void check_order(const Evaluator&, const tp::Operation&);
+/// The step of a loop. Refuses a step below 1.
+std::int64_t step_of(Evaluator&, const tp::Operation& loop);
 std::vector<NamedRaiser> integer_raisers();
 std::vector<NamedRaiser> float_raisers();
 std::vector<NamedRaiser> shape_raisers();

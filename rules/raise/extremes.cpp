@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "rules/fusion/loop_op.h"
+
 namespace deplo::rules::raising {
 
 using fusion::Value;
@@ -29,9 +31,9 @@ void collect_maxima(const fusion::Values& values, ValueId id, std::set<int>& axe
 /// keep NaN, because a NaN among the scores makes their sum NaN in any case.
 std::set<int> softmax_axes(const fusion::Values& values, ValueId root) {
   std::set<int> result;
-  for (const ValueId sum : below(values, root)) {
+  for (const ValueId sum : fusion::reachable(values, root)) {
     if (values[sum].kind != Value::Kind::reduce || values[sum].op != ir::Op::add) continue;
-    for (const ValueId id : below(values, values[sum].args[0])) {
+    for (const ValueId id : fusion::reachable(values, values[sum].args[0])) {
       const Value& value = values[id];
       if (value.kind != Value::Kind::assign || (value.op != ir::Op::exp && value.op != ir::Op::exp2)) continue;
       std::set<int> axes;

@@ -20,8 +20,7 @@ bool is_affine(const ir::Expr& e) {
 
 /// Is the expression a number of the block, i.e. does it depend on unknowns and on nothing else?
 bool is_of_block(const ir::Expr& e) {
-  std::vector<std::string> names;
-  ir::collect_variables(e, names);
+  const std::vector<std::string> names = ir::variables(e);
   return !names.empty() && std::ranges::all_of(names, [](const std::string& name) {
     return name.size() > 1 && (name[0] == 'b' || name[0] == 'l' || name[0] == 's');
   });
@@ -32,9 +31,7 @@ class Integers {
   Integers(Evaluator& in, const tp::Operation& op, const Index& index) : in_(in), op_(op), index_(index) {}
 
   ir::Expr operand(std::size_t i) { return in_.elements.simplify(element(i).index); }
-  Element element(std::size_t i) {
-    return in_.at(op_.operands[i], in_.type(op_.operands[i]).shape.empty() ? Index() : index_);
-  }
+  Element element(std::size_t i) { return in_.operand(op_, i, index_); }
   bool scalar() const { return in_.type(op_.results[0]).shape.empty(); }
   ir::DType type() const { return in_.type(op_.results[0]).element; }
 
@@ -67,11 +64,8 @@ class Integers {
     const auto range = in_.elements.bounds(e);
     return range && range->low >= low;
   }
-  bool is_signed(std::string_view attribute = "signedness") const {
-    return op_.number(attribute) == static_cast<std::int64_t>(tp::Signedness::is_signed);
-  }
+  bool is_signed() const { return op_.number("signedness") == static_cast<std::int64_t>(tp::Signedness::is_signed); }
   [[noreturn]] void refuse(const std::string& why) { in_.refuse(op_, why); }
-  Evaluator& in() { return in_; }
   const tp::Operation& op() const { return op_; }
 
  private:
@@ -89,30 +83,29 @@ bool constant(const ir::Expr& e) { return e.kind() == ir::Expr::Kind::constant; 
 
 // --- Arithmetic ------------------------------------------------------------------------------------------------------
 
-Element add(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+template <Element operation(Integers&, const ir::Expr&, const ir::Expr&)>
+Element binary(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   Integers now(in, op, index);
-  return now.give(now.operand(0) + now.operand(1));
+  const ir::Expr a = now.operand(0), b = now.operand(1);
+  return operation(now, a, b);
 }
-Element subtract(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
-  Integers now(in, op, index);
-  return now.give(now.operand(0) - now.operand(1));
+
+template <ir::ExprOp word>
+Element compute(Integers& now, const ir::Expr& a, const ir::Expr& b) {
+  return now.give({word, a, b});
 }
 Element negate(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   Integers now(in, op, index);
   return now.give(0 - now.operand(0));
 }
-Element multiply(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
-  Integers now(in, op, index);
-  const ir::Expr a = now.operand(0), b = now.operand(1);
+Element multiply(Integers& now, const ir::Expr& a, const ir::Expr& b) {
   if (!constant(a) && !constant(b)) return now.give_unknown({a, b});
   return now.give(constant(a) ? b * a : a * b);
 }
 
 /// Requires constants, or a quotient whose rounding is known to be the same as rounding down.
-Element divide(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
-  Integers now(in, op, index);
-  const ir::Expr a = now.operand(0), b = now.operand(1);
-  const auto rounding = static_cast<ir::Rounding>(op.number("rounding"));
+Element divide(Integers& now, const ir::Expr& a, const ir::Expr& b) {
+  const auto rounding = static_cast<ir::Rounding>(now.op().number("rounding"));
   if (b.is_constant(0)) now.refuse("expected a divisor other than 0");
   const bool whole = constant(b) && b.value() > 0 && (now.is_signed() || now.is_at_least(a, 0));
   if (whole && rounding == ir::Rounding::positive_inf) return now.give((a + (b.value() - 1)) / b);
@@ -127,26 +120,17 @@ Element divide(Evaluator& in, const tp::Operation& op, std::size_t, const Index&
   return now.give_unknown({a, b});
 }
 
-Element remainder(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
-  Integers now(in, op, index);
-  const ir::Expr a = now.operand(0), b = now.operand(1);
+Element remainder(Integers& now, const ir::Expr& a, const ir::Expr& b) {
   if (b.is_constant(0)) now.refuse("expected a divisor other than 0");
   if (constant(a) && constant(b) && now.is_signed()) return now.give(a.value() % b.value());
   if (constant(b) && b.value() > 0 && now.is_at_least(a, 0)) return now.give(a % b);
   return now.give_unknown({a, b});
 }
 
-Element least(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
-  Integers now(in, op, index);
-  const ir::Expr a = now.operand(0), b = now.operand(1);
+template <ir::ExprOp word>
+Element extremum(Integers& now, const ir::Expr& a, const ir::Expr& b) {
   if (!now.is_signed() && !(now.is_at_least(a, 0) && now.is_at_least(b, 0))) return now.give_unknown({a, b});
-  return now.give(ir::min(a, b));
-}
-Element greatest(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
-  Integers now(in, op, index);
-  const ir::Expr a = now.operand(0), b = now.operand(1);
-  if (!now.is_signed() && !(now.is_at_least(a, 0) && now.is_at_least(b, 0))) return now.give_unknown({a, b});
-  return now.give(ir::Expr(ir::ExprOp::max, a, b));
+  return now.give({word, a, b});
 }
 Element absolute(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   Integers now(in, op, index);
@@ -154,15 +138,11 @@ Element absolute(Evaluator& in, const tp::Operation& op, std::size_t, const Inde
   return now.give(ir::Expr(ir::ExprOp::max, a, 0 - a));
 }
 
-Element shift_left(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
-  Integers now(in, op, index);
-  const ir::Expr a = now.operand(0), b = now.operand(1);
+Element shift_left(Integers& now, const ir::Expr& a, const ir::Expr& b) {
   if (!constant(b) || b.value() < 0 || b.value() > 62) return now.give_unknown({a, b});
   return now.give(a * (std::int64_t{1} << b.value()));
 }
-Element shift_right(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
-  Integers now(in, op, index);
-  const ir::Expr a = now.operand(0), b = now.operand(1);
+Element shift_right(Integers& now, const ir::Expr& a, const ir::Expr& b) {
   const bool floors = now.is_signed() || now.is_at_least(a, 0);
   if (!constant(b) || b.value() < 0 || b.value() > 62 || !floors) return now.give_unknown({a, b});
   return now.give(a / (std::int64_t{1} << b.value()));
@@ -251,23 +231,23 @@ Element block_count(Evaluator& in, const tp::Operation&, std::size_t result, con
 
 std::vector<NamedRaiser> integer_raisers() {
   return {{"absi", absolute},
-          {"addi", add},
+          {"addi", binary<compute<ir::ExprOp::add>>},
           {"andi", bits<tp::Rmw::band>},
           {"cmpi", compare},
-          {"divi", divide},
+          {"divi", binary<divide>},
           {"exti", extend},
           {"get_num_tile_blocks", block_count},
           {"get_tile_block_id", block_id},
           {"iota", iota},
-          {"maxi", greatest},
-          {"mini", least},
-          {"muli", multiply},
+          {"maxi", binary<extremum<ir::ExprOp::max>>},
+          {"mini", binary<extremum<ir::ExprOp::min>>},
+          {"muli", binary<multiply>},
           {"negi", negate},
           {"ori", bits<tp::Rmw::bor>},
-          {"remi", remainder},
-          {"shli", shift_left},
-          {"shri", shift_right},
-          {"subi", subtract},
+          {"remi", binary<remainder>},
+          {"shli", binary<shift_left>},
+          {"shri", binary<shift_right>},
+          {"subi", binary<compute<ir::ExprOp::sub>>},
           {"trunci", truncate},
           {"xori", bits<tp::Rmw::bxor>}};
 }

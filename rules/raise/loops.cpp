@@ -37,13 +37,9 @@ Element branch(Evaluator& in, const tp::Operation& op, std::size_t result, const
   const tp::Type& type = in.type(op.results[result]);
   if (type.pointer || !type.is_tile()) in.refuse(op, "expected a condition known from the arguments");
   const ValueId c = condition.value != ValueId::none ? condition.value : in.elements.index(known, ir::DType::boolean);
-  const ir::DType dtype = type.element == ir::DType::boolean ? ir::DType::boolean
-                          : ir::is_integral(type.element)    ? ir::DType::i32
-                                                             : ir::DType::f32;
-  const ValueId value =
-      in.elements.assign(ir::Op::select, {c, in.value_of(type, taken(0)), in.value_of(type, taken(1))}, dtype);
-  if (dtype == ir::DType::i32) return {ir::var(loaded_name(value))};
-  return {0, value};
+  const ir::DType dtype = computed_in(type.element);
+  return element_of(
+      dtype, in.elements.assign(ir::Op::select, {c, in.value_of(type, taken(0)), in.value_of(type, taken(1))}, dtype));
 }
 
 /// The operation with which the body of a reduction combines two elements.
@@ -71,23 +67,25 @@ Element reduction(Evaluator& in, const tp::Operation& op, std::size_t, const Ind
     in.refuse(op, "expected signed numbers");
   if (!whole && type.element != ir::DType::f32)
     in.refuse(op, fmt::format("Loop IR sums in f32, found {}", ir::tile_name(type.element)));
-  const ValueId value =
-      in.elements.reduce(word, type.shape[dim], whole ? ir::DType::i32 : ir::DType::f32, [&](const ir::Expr& k) {
-        Index at = index;
-        at.insert(at.begin() + static_cast<std::ptrdiff_t>(dim), k);
-        return in.value(op.operands[0], at);
-      });
-  if (whole) return {ir::var(loaded_name(value))};
-  return {0, value};
+  const ir::DType dtype = computed_in(type.element);
+  return element_of(dtype, in.elements.reduce(word, type.shape[dim], dtype, [&](const ir::Expr& k) {
+    Index at = index;
+    at.insert(at.begin() + static_cast<std::ptrdiff_t>(dim), k);
+    return in.value(op.operands[0], at);
+  }));
 }
 
 }  // namespace
 
+std::int64_t step_of(Evaluator& in, const tp::Operation& loop) {
+  const std::int64_t step = in.number(loop, loop.operand("step"), "a step");
+  if (step <= 0) in.refuse(loop, fmt::format("expected a step above 0, found {}", step));
+  return step;
+}
+
 std::int64_t trips(Evaluator& in, const tp::Operation& loop) {
   const std::int64_t lower = in.number(loop, loop.operand("lower"), "bounds"),
-                     upper = in.number(loop, loop.operand("upper"), "bounds"),
-                     step = in.number(loop, loop.operand("step"), "a step");
-  if (step <= 0) in.refuse(loop, fmt::format("expected a step above 0, found {}", step));
+                     upper = in.number(loop, loop.operand("upper"), "bounds"), step = step_of(in, loop);
   return upper > lower ? (upper - lower + step - 1) / step : 0;
 }
 
@@ -114,8 +112,7 @@ Trips trips_of(Evaluator& in, const tp::Operation& loop) {
   if (!first || !last)
     in.refuse(loop, fmt::format("expected bounds that depend only on the arguments and the block, found {}",
                                 ir::print(first ? trips.upper : trips.lower)));
-  trips.step = in.number(loop, loop.operand("step"), "a step");
-  if (trips.step <= 0) in.refuse(loop, fmt::format("expected a step above 0, found {}", trips.step));
+  trips.step = step_of(in, loop);
   trips.low = first->low;
   if (ir::known_divisor(in.elements.simplify(trips.lower - trips.low)) % trips.step != 0)
     in.refuse(loop, fmt::format("expected a lower bound at a multiple of the step, found {}", ir::print(trips.lower)));

@@ -2,24 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "ir/tile_program/attribute.h"
 #include "rules/raise/evaluator.h"
+#include "rules/raise/proofs.h"
 
 namespace deplo::rules::raising {
 namespace {
-
-/// Splits a conjunction into its conditions.
-void split_conditions(const ir::Expr& e, std::vector<ir::Expr>& all) {
-  if (e.kind() == ir::Expr::Kind::binary && e.op() == ir::ExprOp::land) {
-    split_conditions(e.lhs(), all);
-    split_conditions(e.rhs(), all);
-  } else {
-    all.push_back(e);
-  }
-}
 
 /// Is `wanted` one of the conditions, or always true?
 bool follows(Evaluator& in, const ir::Expr& wanted, const std::vector<ir::Expr>& conditions) {
@@ -101,35 +91,13 @@ std::string_view pointers_of(const tp::Operation& op) {
   return op.form->name == "load_ptr_tko" ? "source" : "destination";
 }
 
-double padding_of(tp::Padding padding) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  switch (padding) {
-    case tp::Padding::neg_zero:
-      return -0.0;
-    case tp::Padding::nan:
-      return std::numeric_limits<double>::quiet_NaN();
-    case tp::Padding::pos_inf:
-      return infinity;
-    case tp::Padding::neg_inf:
-      return -infinity;
-    case tp::Padding::zero:
-      break;
-  }
-  return 0;
-}
-
 /// The value of elements that are not loaded: an operand, the view's padding, or 0 if the program does not specify it.
 ValueId padding(Evaluator& in, const tp::Operation& op, const Index& index) {
   if (op.form->name == "load_ptr_tko")
     return op.has("padding") ? in.value(op.operand("padding"), index) : in.elements.constant(0);
   const tp::Type& view = in.type(op.operand("view"));
   if (!view.padding || ir::is_integral(view.element)) return in.elements.constant(0);
-  return in.elements.constant(padding_of(*view.padding));
-}
-
-void check_order(Evaluator& in, const tp::Operation& op) {
-  if (op.number("memory_ordering_semantics") != static_cast<std::int64_t>(tp::Ordering::weak))
-    in.refuse(op, "expected a weak access: other accesses communicate with other blocks");
+  return in.elements.constant(tp::value_of(*view.padding));
 }
 
 Element load(Evaluator& in, const tp::Operation& op, std::size_t result, const Index& index) {
@@ -152,9 +120,7 @@ Element load(Evaluator& in, const tp::Operation& op, std::size_t result, const I
     if (!range || range->high >= of.shape[d]) at = ir::min(at, of.shape[d] - 1);
   }
   inside = in.elements.simplify(inside);
-  const ir::DType dtype = of.dtype == ir::DType::i32       ? ir::DType::i32
-                          : of.dtype == ir::DType::boolean ? ir::DType::boolean
-                                                           : ir::DType::f32;
+  const ir::DType dtype = computed_in(of.dtype);
   std::optional<ValueId> instead;
   const auto with = [&](ValueId condition, ValueId value) {
     if (!instead) instead = padding(in, op, index);
@@ -174,9 +140,8 @@ Element load(Evaluator& in, const tp::Operation& op, std::size_t result, const I
 }
 
 Element offset(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
-  const Index at = in.type(op.operands[0]).shape.empty() ? Index() : index;
-  Element pointer = in.at(op.operands[0], at);
-  pointer.index = in.elements.simplify(pointer.index + in.at(op.operands[1], at).index);
+  Element pointer = in.operand(op, 0, index);
+  pointer.index = in.elements.simplify(pointer.index + in.operand(op, 1, index).index);
   return pointer;
 }
 
@@ -192,6 +157,11 @@ Element index_space(Evaluator& in, const tp::Operation& op, std::size_t result, 
 }
 
 }  // namespace
+
+void check_order(const Evaluator& in, const tp::Operation& op) {
+  if (op.number("memory_ordering_semantics") != static_cast<std::int64_t>(tp::Ordering::weak))
+    in.refuse(op, "expected a weak access: other accesses communicate with other blocks");
+}
 
 View Evaluator::view(tp::ValueId id) {
   const tp::Operation* op = definition(id);
@@ -254,9 +224,7 @@ Place place_of(Evaluator& in, const tp::Operation& op, const Index& index) {
     }
     offset = of.offset;
     for (std::size_t d = 0; d < in_view.size(); ++d) offset = offset + in_view[d] * of.strides[d];
-    std::vector<ir::Expr> conditions;
-    split_conditions(place.condition, conditions);
-    place.at = find_index(in, op, array, offset, conditions);
+    place.at = find_index(in, op, array, offset, conjuncts(place.condition));
     return place;
   }
   const Element pointer = in.at(op.operand(pointers_of(op)), index);
@@ -265,9 +233,8 @@ Place place_of(Evaluator& in, const tp::Operation& op, const Index& index) {
     place.mask = mask.value;
     if (mask.value == ValueId::none) place.condition = in.elements.simplify(mask.index);
   }
-  std::vector<ir::Expr> conditions;
-  split_conditions(place.condition, conditions);
-  place.at = find_index(in, op, in.arrays[static_cast<std::size_t>(pointer.array)], pointer.index, conditions);
+  place.at =
+      find_index(in, op, in.arrays[static_cast<std::size_t>(pointer.array)], pointer.index, conjuncts(place.condition));
   return place;
 }
 

@@ -83,18 +83,13 @@ bool rounds_to_tf32(const ir::Program& kernel) {
 /// Do maxima and minima of the program's floats keep NaN? Refuses programs in which only some of them do.
 bool keeps_nan(const Evaluator& in) {
   std::optional<bool> found;
-  const std::function<void(const tp::Region&)> walk = [&](const tp::Region& region) {
-    for (const tp::Operation& op : region.operations) {
-      if (op.form->name == "maxf" || op.form->name == "minf") {
-        const bool keeps = op.number("propagate_nan") != 0;
-        if (found.value_or(keeps) != keeps)
-          in.refuse(op, "all maxima and minima of a kernel keep NaN (propagate_nan), or none");
-        found = keeps;
-      }
-      for (const tp::Region& inner : op.regions) walk(inner);
-    }
-  };
-  walk(in.entry.body);
+  tp::for_each_operation(in.entry.body, [&](const tp::Operation& op) {
+    if (op.form->name != "maxf" && op.form->name != "minf") return;
+    const bool keeps = op.number("propagate_nan") != 0;
+    if (found.value_or(keeps) != keeps)
+      in.refuse(op, "all maxima and minima of a kernel keep NaN (propagate_nan), or none");
+    found = keeps;
+  });
   return found.value_or(true);
 }
 
@@ -108,11 +103,12 @@ class Kernels {
       if (other.array == output.array)
         in_.refuse(*output.store, fmt::format("{} is written by two stores", array(output).name));
     if (!keeps_nan_) output.root = choosing_numbers(in_.elements, output.root);
+    // An element need not be rounded before it is written, because the write rounds it.
     if (Value root = values()[output.root]; root.kind == Value::Kind::scatter) {
-      root.args.back() = unrounded(root.args.back(), array(output).dtype);
+      root.args.back() = unrounded(values(), root.args.back(), array(output).dtype);
       output.root = values().add(std::move(root));
     } else {
-      output.root = unrounded(output.root, array(output).dtype);
+      output.root = unrounded(values(), output.root, array(output).dtype);
     }
     outputs_.push_back(std::move(output));
   }
@@ -154,15 +150,6 @@ class Kernels {
   }
 
  private:
-  /// An element need not be rounded before it is written, because the write rounds it.
-  ValueId unrounded(ValueId id, ir::DType written) {
-    const Value& value = values()[id];
-    const bool rounds =
-        value.kind == Value::Kind::assign && ((value.op == ir::Op::round_f16 && written == ir::DType::f16) ||
-                                              (value.op == ir::Op::round_bf16 && written == ir::DType::bf16));
-    return rounds ? value.args[0] : id;
-  }
-
   fusion::Values& values() { return in_.elements.values; }
   const Array& array(const Output& output) const { return in_.arrays[static_cast<std::size_t>(output.array)]; }
   int node_of(std::size_t output) const { return static_cast<int>(in_.arrays.size() + output); }
@@ -176,7 +163,7 @@ class Kernels {
   void check_loads() {
     for (const Output& output : outputs_)
       for (const Output& reader : outputs_)
-        for (const ValueId id : below(in_.elements.values, reader.root)) {
+        for (const ValueId id : fusion::reachable(in_.elements.values, reader.root)) {
           const Value& value = values()[id];
           if (value.kind != Value::Kind::load || value.tensor != output.array) continue;
           const bool same = value.index == output.index;
@@ -196,19 +183,15 @@ class Kernels {
   /// Does `a` come before `b` in the program's text?
   bool before(const tp::Operation& a, const tp::Operation& b) const {
     const tp::Operation* first = nullptr;
-    const std::function<void(const tp::Region&)> walk = [&](const tp::Region& region) {
-      for (const tp::Operation& op : region.operations) {
-        if (first == nullptr && (&op == &a || &op == &b)) first = &op;
-        for (const tp::Region& inner : op.regions) walk(inner);
-      }
-    };
-    walk(in_.entry.body);
+    tp::for_each_operation(in_.entry.body, [&](const tp::Operation& op) {
+      if (first == nullptr && (&op == &a || &op == &b)) first = &op;
+    });
     return first == &a;
   }
 
   bool is_read(int array) {
     for (const Output& output : outputs_)
-      for (const ValueId id : below(in_.elements.values, output.root))
+      for (const ValueId id : fusion::reachable(in_.elements.values, output.root))
         if (values()[id].kind == Value::Kind::load && values()[id].tensor == array) return true;
     return false;
   }

@@ -76,19 +76,14 @@ Element choose(Evaluator& in, const tp::Operation& op, const Element& condition,
   if (condition.value == ValueId::none && known.kind() == ir::Expr::Kind::constant) return known.value() != 0 ? a : b;
   if (type.pointer) in.refuse(op, "expected a condition that is known, found a choice of pointers");
   const ValueId c = condition.value != ValueId::none ? condition.value : in.elements.index(known, ir::DType::boolean);
-  const ir::DType dtype = type.element == ir::DType::boolean ? ir::DType::boolean
-                          : ir::is_integral(type.element)    ? ir::DType::i32
-                                                             : ir::DType::f32;
+  const ir::DType dtype = computed_in(type.element);
   if (dtype == ir::DType::i32 && type.shape.empty() && condition.value == ValueId::none)
     return {in.unknown("select " + ir::print(known) + " " + ir::print(a.index) + " " + ir::print(b.index))};
-  const ValueId value = in.elements.assign(ir::Op::select, {c, in.value_of(type, a), in.value_of(type, b)}, dtype);
-  if (dtype == ir::DType::i32) return {ir::var(loaded_name(value))};
-  return {0, value};
+  return element_of(dtype, in.elements.assign(ir::Op::select, {c, in.value_of(type, a), in.value_of(type, b)}, dtype));
 }
 
 Element select(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
-  const Index at = in.type(op.operands[0]).shape.empty() ? Index() : index;
-  const Element condition = in.at(op.operands[0], at);
+  const Element condition = in.operand(op, 0, index);
   return choose(in, op, condition, in.at(op.operands[1], index), in.at(op.operands[2], index));
 }
 

@@ -14,8 +14,8 @@
 #include <functional>
 #include <set>
 
-#include "ir/tile_program/attribute.h"
 #include "rules/raise/evaluator.h"
+#include "rules/raise/proofs.h"
 
 namespace deplo::rules::raising {
 namespace {
@@ -66,8 +66,7 @@ bool split(Evaluator& in, const ir::Expr& block, const std::vector<std::string>&
 /// Solves `block` == `wanted` for one of its unknowns.
 void solve_for(Evaluator& in, const tp::Operation& op, ir::Expr block, const ir::Expr& wanted) {
   block = in.elements.simplify(ir::substitute(block, in.solved));
-  std::vector<std::string> names;
-  ir::collect_variables(block, names);
+  std::vector<std::string> names = ir::variables(block);
   std::erase_if(names, [](const std::string& name) { return !is_unknown(name); });
   if (names.empty()) return;
   if (split(in, block, names, wanted)) return;
@@ -90,8 +89,7 @@ class Store {
   }
 
   Output run() {
-    if (op_.number("memory_ordering_semantics") != static_cast<std::int64_t>(tp::Ordering::weak))
-      in_.refuse(op_, "expected a weak access: other accesses communicate with other blocks");
+    check_order(in_, op_);
     enter_loops();
     array_ = accessed(in_, op_);
     cut();
@@ -131,8 +129,7 @@ class Store {
 
   /// The loaded integer that selects an index.
   const Evaluator::Loaded& number(const ir::Expr& index) const {
-    std::vector<std::string> names;
-    ir::collect_variables(index, names);
+    const std::vector<std::string> names = ir::variables(index);
     const auto known = names.size() == 1 ? in_.integers.find(loaded(names[0])) : in_.integers.end();
     if (known == in_.integers.end())
       in_.refuse(op_,
@@ -153,11 +150,10 @@ class Store {
       const Evaluator::Loaded& by = number(place.at[d]);
       const ir::Shape& shape = in_.arrays[static_cast<std::size_t>(by.array)].shape;
       for (std::size_t i = 0; i < shape.size(); ++i) dimensions_.emplace_back(by.array, i);
-      std::vector<std::string> name;
-      ir::collect_variables(place.at[d], name);
+      const std::string name = ir::variables(place.at[d]).at(0);
       padding_writes_ =
           !by.padding ||
-          !in_.elements.simplify(ir::substitute(place.condition, {{name[0], ir::Expr(*by.padding)}})).is_constant(0);
+          !in_.elements.simplify(ir::substitute(place.condition, {{name, ir::Expr(*by.padding)}})).is_constant(0);
       extents_.insert(extents_.end(), shape.begin(), shape.end());
     }
   }
@@ -270,16 +266,7 @@ class Store {
   void check_end(const ir::Expr& at, const ir::Expr& condition, std::size_t d) {
     const std::int64_t extent = extents_[d];
     const ir::Expr within = in_.elements.simplify(ir::less(at, extent));
-    std::vector<ir::Expr> conditions = {condition};
-    while (!conditions.empty()) {
-      const ir::Expr e = conditions.back();
-      conditions.pop_back();
-      if (within.is_constant(1) || e == within) return;
-      if (e.kind() == ir::Expr::Kind::binary && e.op() == ir::ExprOp::land) {
-        conditions.push_back(e.lhs());
-        conditions.push_back(e.rhs());
-      }
-    }
+    if (within.is_constant(1) || std::ranges::count(conjuncts(condition), within) > 0) return;
     // A tile that begins inside ends inside; a tile outside is an error of the program.
     if (extent % sizes_[d] == 0) return;
     if (dimensions_[d].first != array_ && !padding_writes_) return;

@@ -94,9 +94,8 @@ std::int64_t turns(const ir::Program& program, const ir::Loop& reduce) {
   std::int64_t chunks = 1;
   ir::for_each<ir::Loop>(tile_of(program).body, [&](const ir::Loop& loop) {
     if (&loop == &reduce) return;
-    bool is_around = false;
-    ir::for_each(loop.body, [&](const ir::Stmt& inner) { is_around |= inner.as<ir::Loop>() == &reduce; });
-    if (is_around) chunks *= loop.axis.extent;
+    const auto is_inside = [&](const ir::Loop& inner) { return &inner == &reduce; };
+    if (ir::any_of<ir::Loop>(loop.body, is_inside)) chunks *= loop.axis.extent;
   });
   return chunks * reduce.axis.extent;
 }
@@ -226,9 +225,7 @@ template <class Lost>
 std::vector<Value> near(std::vector<std::int64_t> sizes, std::int64_t wanted, std::int64_t extent, const Lost& lost) {
   const auto far = [&](std::int64_t size) { return distance(size, wanted, extent) + 4 * lost(size); };
   std::stable_sort(sizes.begin(), sizes.end(), [&](std::int64_t a, std::int64_t b) { return far(a) < far(b); });
-  std::vector<Value> result;
-  for (const std::int64_t size : sizes) result.emplace_back(size);
-  return result;
+  return {sizes.begin(), sizes.end()};
 }
 
 ir::Program in_blocks(ir::Program program, const Matmul& matmul, std::int64_t bm, std::int64_t bn) {
@@ -469,11 +466,10 @@ std::int64_t bytes_of_rows(const ir::Program& program) {
   std::set<std::string> sums;
   ir::for_each<ir::Loop>(tile.body, [&](const ir::Loop& loop) { sums.insert(loop.axis.name); });
   std::int64_t bytes = 1;
-  ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
-    const auto* load = stmt.as<ir::Load>();
-    const ir::Buffer* buffer = load == nullptr ? nullptr : program.find(load->buffer);
-    if (buffer == nullptr || !depends(stmt, {tile.axes.back().name})) return;
-    const auto is_shared = [&](const std::string& axis) { return turns_of_element(*load, axis) >= min_turns; };
+  ir::for_each<ir::Load>(tile.body, [&](const ir::Load& load) {
+    const ir::Buffer* buffer = program.find(load.buffer);
+    if (buffer == nullptr || !ir::depends_on(load.index, tile.axes.back().name)) return;
+    const auto is_shared = [&](const std::string& axis) { return turns_of_element(load, axis) >= min_turns; };
     if (std::ranges::none_of(sums, is_shared)) bytes = std::max(bytes, ir::bytes(buffer->dtype));
   });
   return bytes;
@@ -493,13 +489,9 @@ bool searches(const ir::Tile& tile) {
   const std::string& last = tile.axes.back().name;
   std::set<std::string, std::less<>> values = dependent_names(tile.body, last);
   values.erase(last);
-  bool found = false;
-  ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
-    const auto* load = stmt.as<ir::Load>();
-    found |= load != nullptr &&
-             std::ranges::any_of(values, [&](const std::string& value) { return ir::depends_on(load->index, value); });
+  return ir::any_of<ir::Load>(tile.body, [&](const ir::Load& load) {
+    return std::ranges::any_of(values, [&](const std::string& value) { return ir::depends_on(load.index, value); });
   });
-  return found;
 }
 
 // An addition waits 4 cycles for the previous one (parallel_sums.cpp), so a CPU's thread scans several lines at once.

@@ -41,13 +41,12 @@ bool is_shared_sweep(const ir::Tile& tile, const ir::Stmt& stmt) {
 std::int64_t bytes_per_step(const ir::Program& program, const ir::Loop& sweep) {
   std::int64_t total = 0;
   std::set<std::string, std::less<>> seen;
-  ir::for_each(sweep.body, [&](const ir::Stmt& stmt) {
-    const auto* load = stmt.as<ir::Load>();
-    if (load == nullptr || !depends(stmt, {sweep.axis.name}) || gathers(program, load->index)) return;
-    if (!seen.insert(load->buffer).second) return;
-    std::int64_t bytes = ir::bytes(program.find(load->buffer)->dtype);
+  ir::for_each<ir::Load>(sweep.body, [&](const ir::Load& load) {
+    if (!ir::depends_on(load.index, sweep.axis.name) || gathers(program, load.index)) return;
+    if (!seen.insert(load.buffer).second) return;
+    std::int64_t bytes = ir::bytes(program.find(load.buffer)->dtype);
     for (const ir::Axis& axis : tile_of(program).axes)
-      if (axis.bind == ir::Bind::thread && depends(stmt, {axis.name})) bytes *= axis.extent;
+      if (axis.bind == ir::Bind::thread && ir::depends_on(load.index, axis.name)) bytes *= axis.extent;
     total += bytes;
   });
   return total;

@@ -47,14 +47,14 @@ bool walks_columns(const ir::Program& program, const Target& target) {
   for (const ir::Stmt& stmt : tile.body) {
     if (!is_sweep(stmt)) continue;
     const auto& sweep = *stmt.as<ir::Loop>();
-    ir::for_each(sweep.body, [&](const ir::Stmt& s) {
-      const auto* load = s.as<ir::Load>();
-      if (load == nullptr || load->index.empty() || program.find(load->buffer)->strides.back() != 1) return;
-      const auto step = ir::coefficient(load->index.back(), row);
+    ir::for_each<ir::Load>(sweep.body, [&](const ir::Load& load) {
+      if (load.index.empty() || program.find(load.buffer)->strides.back() != 1) return;
+      const auto step = ir::coefficient(load.index.back(), row);
       const bool on_row = step == 1 || (target.cpu && step == 2);  // vectorize.cpp reads both kinds as vectors
+      const bool varies = ir::depends_on(load.index, row);
       along_rows |= on_row;
-      along_sweep |= ir::coefficient(load->index.back(), sweep.axis.name) == 1 && depends(s, {row}) && !on_row;
-      shares &= !depends(s, {row});
+      along_sweep |= ir::coefficient(load.index.back(), sweep.axis.name) == 1 && varies && !on_row;
+      shares &= !varies;
     });
   }
   return (along_rows || (shares && writes_along(program, row))) && !along_sweep;
@@ -68,10 +68,9 @@ bool walks_rows(const ir::Program& program) {
   for (const ir::Stmt& stmt : tile_of(program).body) {
     if (!is_sweep(stmt)) continue;
     const auto& sweep = *stmt.as<ir::Loop>();
-    ir::for_each(sweep.body, [&](const ir::Stmt& s) {
-      const auto* load = s.as<ir::Load>();
-      along |= load != nullptr && !load->index.empty() && program.find(load->buffer)->strides.back() == 1 &&
-               load->index.back() == ir::var(sweep.axis.name) && depends(s, {row});
+    along |= ir::any_of<ir::Load>(sweep.body, [&](const ir::Load& load) {
+      return !load.index.empty() && program.find(load.buffer)->strides.back() == 1 &&
+             load.index.back() == ir::var(sweep.axis.name) && ir::depends_on(load.index, row);
     });
   }
   return along;

@@ -11,19 +11,12 @@
 #include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
 #include "rules/rule.h"
+#include "rules/tile/helpers/stages.h"
 
 namespace deplo::rules {
 namespace {
 
 using ir::pairs::Product;
-
-// Calls edit(stage) for each Stage of the buffer.
-template <class Edit>
-void edit_stages(ir::Program& program, const std::string& buffer, Edit&& edit) {
-  ir::for_each<ir::Stage>(program.body, [&](ir::Stage& stage) {
-    if (stage.buffer == buffer) edit(stage);
-  });
-}
 
 // Returns whether the slab can store its elements in pairs. Two rows are copied at once, so no row may exceed the
 // source.
@@ -43,9 +36,8 @@ std::optional<ir::Program> with_pairs(ir::Program program, std::string& why) {
   if (why = ir::pairs::find_product(program, *matmul->reduce, product); !why.empty()) return std::nullopt;
   const std::string a = product.a->buffer, b = product.b->buffer;
   std::int64_t reads = 0;
-  ir::for_each(program.body, [&](const ir::Stmt& stmt) {
-    const auto* load = stmt.as<ir::Load>();
-    reads += load != nullptr && (load->buffer == b || (load->buffer == a && program.find(a) == nullptr));
+  ir::for_each<ir::Load>(program.body, [&](const ir::Load& load) {
+    reads += load.buffer == b || (load.buffer == a && program.find(a) == nullptr);
   });
   if (reads != (program.find(a) == nullptr ? 2 : 1)) return why = "a slab is also read elsewhere", std::nullopt;
   bool fits = program.find(b) == nullptr;
@@ -53,8 +45,8 @@ std::optional<ir::Program> with_pairs(ir::Program program, std::string& why) {
     if (staged.stage->buffer == b)
       fits &= takes_pairs(*staged.stage, *program.find(staged.stage->source), staged.scope);
   if (!fits) return why = "no staged operand of bf16 whose rows come in pairs", std::nullopt;
-  edit_stages(program, a, [&](ir::Stage& stage) { stage.dtype = program.find(stage.source)->dtype; });
-  edit_stages(program, b, [&](ir::Stage& stage) {
+  edit_stages(program.body, a, [&](ir::Stage& stage) { stage.dtype = program.find(stage.source)->dtype; });
+  edit_stages(program.body, b, [&](ir::Stage& stage) {
     stage.dtype = ir::DType::bf16;
     stage.pairs = true;
     stage.lanes = ir::pairs::along_rows(stage, *program.find(stage.source)) ? ir::pairs::lanes : 1;

@@ -11,6 +11,7 @@
 #include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
 #include "rules/rule.h"
+#include "rules/tile/helpers/stages.h"
 
 namespace deplo::rules {
 namespace {
@@ -75,15 +76,10 @@ Verdict decide_pack_smem(const ir::Program& program, const Target& target, const
   return Apply{};
 }
 
-void set_panel(ir::Body& body, const std::string& buffer, std::int64_t panel) {
-  ir::for_each<ir::Stage>(body, [&](ir::Stage& stage) {
-    if (stage.buffer == buffer) stage.panel = panel;
-  });
-}
-
 ir::Program apply_pack_smem(ir::Program program, const Target&, const Pins& pins) {
   for (const Staged& staged : staged_buffers(program))
-    if (const auto panel = pins.integer(staged.stage->source)) set_panel(program.body, staged.stage->buffer, *panel);
+    if (const auto panel = pins.integer(staged.stage->source))
+      edit_stages(program.body, staged.stage->buffer, [&](ir::Stage& stage) { stage.panel = *panel; });
   return program;
 }
 

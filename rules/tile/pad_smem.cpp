@@ -14,6 +14,7 @@
 #include "rules/cost/banks.h"
 #include "rules/cost/resources.h"
 #include "rules/rule.h"
+#include "rules/tile/helpers/stages.h"
 
 namespace deplo::rules {
 namespace {
@@ -23,9 +24,7 @@ namespace {
 constexpr std::int64_t max_steps = 8;
 
 void set_pad(ir::Body& body, const std::string& buffer, std::int64_t pad) {
-  ir::for_each<ir::Stage>(body, [&](ir::Stage& stage) {
-    if (stage.buffer == buffer) stage.pad = pad;
-  });
+  edit_stages(body, buffer, [&](ir::Stage& stage) { stage.pad = pad; });
 }
 
 // Returns the number that a pad must be a multiple of, so that rows start where the widest access may start.

@@ -82,8 +82,7 @@ bool split_by_loop(const ir::Tile& tile, const ir::Expr& index, const ir::Ranges
                    ir::Expr& local) {
   origin = origin_of(index, ranges);
   local = ir::simplify(index - origin, ranges);
-  std::vector<std::string> names;
-  ir::collect_variables(local, names);
+  const std::vector<std::string> names = ir::variables(local);
   const auto is_loop = [&](const std::string& name) {
     return std::ranges::find(ranges, name, &ir::Ranges::value_type::first) != ranges.end() &&
            std::ranges::find(tile.axes, name, &ir::Axis::name) == tile.axes.end();
@@ -96,8 +95,7 @@ bool split_by_loop(const ir::Tile& tile, const ir::Expr& index, const ir::Ranges
 // slab may begin at such values along dimensions in which it has one element.
 bool begins_by_values(const ir::Tile& tile, const ir::Expr& index, const ir::Expr& local, const ir::Ranges& inside,
                       const std::vector<std::string>& before) {
-  std::vector<std::string> names;
-  ir::collect_variables(index, names);
+  std::vector<std::string> names = ir::variables(index);
   const auto is_value = [&](const std::string& name) { return ir::names_value(tile.body, {ir::var(name)}); };
   std::erase_if(names, [&](const std::string& name) { return !is_value(name); });
   if (names.empty()) return true;
@@ -190,8 +188,7 @@ std::vector<std::string> values_before(const ir::Tile& tile, std::optional<std::
 
 // Returns how many threads of the block read the same element. Threads that share a sweep read different elements.
 std::int64_t count_readers(const ir::Tile& tile, const ir::Body& region, const std::vector<ir::Expr>& index) {
-  std::vector<std::string> own;
-  for (const ir::Expr& e : index) ir::collect_variables(e, own);
+  std::vector<std::string> own = ir::variables(index);
   ir::for_each<ir::Loop>(region, [&](const ir::Loop& loop) { ir::collect_variables(loop.start, own); });
   std::int64_t readers = 1;
   for (const ir::Axis& axis : tile.axes)

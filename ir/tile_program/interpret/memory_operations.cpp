@@ -217,20 +217,7 @@ const std::vector<std::int64_t>* promised(const Evaluation& now) {
 }
 
 std::uint64_t padding_bits(Padding padding, DType e) {
-  if (is_integral(e)) return 0;
-  switch (padding) {
-    case Padding::zero:
-      return 0;
-    case Padding::neg_zero:
-      return encode_float(-0.0, e);
-    case Padding::nan:
-      return encode_float(not_a_number, e);
-    case Padding::pos_inf:
-      return encode_float(std::numeric_limits<double>::infinity(), e);
-    case Padding::neg_inf:
-      return encode_float(-std::numeric_limits<double>::infinity(), e);
-  }
-  return 0;
+  return is_integral(e) || padding == Padding::zero ? 0 : encode_float(value_of(padding), e);
 }
 
 void load_view(Evaluation& now) {

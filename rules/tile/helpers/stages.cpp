@@ -162,8 +162,7 @@ std::string tma_refusal(const ir::Stage& stage, const ir::Buffer& source) {
   for (const ir::SlabAxis& axis : stage.slab) box.box[static_cast<std::size_t>(axis.dim)] = axis.extent;
   if (const std::int64_t panel = tma_panel(box.box.back(), element); panel > 0) box.box.back() = panel;
   if (std::string fault = ir::tma::fault(box, source); !fault.empty()) return fault;
-  std::int64_t bytes = element;
-  for (const std::int64_t extent : box.box) bytes *= extent;
+  const std::int64_t bytes = element * ir::element_count(box.box);
   return bytes % ir::tma::alignment == 0
              ? ""
              : fmt::format("a box of {} bytes, not a multiple of {}", bytes, ir::tma::alignment);

@@ -66,6 +66,14 @@ void put_wait(ir::Tile&, std::size_t place);
 /// Returns whether the loop waits for asynchronous copies.
 bool has_wait(const ir::Loop&);
 
+/// Calls edit(stage) for each Stage of the buffer.
+template <class Edit>
+void edit_stages(ir::Body& body, const std::string& buffer, Edit&& edit) {
+  ir::for_each<ir::Stage>(body, [&](ir::Stage& stage) {
+    if (stage.buffer == buffer) edit(stage);
+  });
+}
+
 /// Replaces `axis` in all expressions of the body and simplifies those that contained it. Removes guards that always
 /// hold.
 void replace_axis(ir::Body&, const std::string& axis, const ir::Expr& by, const ir::Ranges& around);

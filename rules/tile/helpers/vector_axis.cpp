@@ -191,8 +191,7 @@ class Legality {
  private:
   // Returns whether the expression contains a value that depends on the lane or, if `itself`, the lane itself.
   bool names_one(const ir::Expr& e, bool itself) const {
-    std::vector<std::string> names;
-    ir::collect_variables(e, names);
+    const std::vector<std::string> names = ir::variables(e);
     return std::any_of(names.begin(), names.end(),
                        [&](const std::string& n) { return on_lane_.count(n) > 0 && (itself || n != lane_); });
   }
