@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/text/match.h"
+
 namespace deplo::rules {
 namespace {
 
@@ -44,6 +46,20 @@ bool depends(const ir::Stmt& stmt, const Names& names) {
   const ir::Body* inner = ir::inner_body(stmt);
   return inner != nullptr &&
          std::any_of(inner->begin(), inner->end(), [&](const ir::Stmt& s) { return depends(s, names); });
+}
+
+void rename(ir::Body& body, const NewNames& names) {
+  ir::Substitution values;
+  for (const auto& [before, after] : names) values.emplace_back(before, ir::var(after));
+  ir::for_each(body, [&](ir::Stmt& stmt) {
+    ir::for_each_part(stmt, cases{[&](ir::Expr& e) { e = ir::substitute(e, values); },
+                                  [&](ir::Use use, std::string& name) {
+                                    const auto found = names.find(name);
+                                    const bool value = use == ir::Use::value || use == ir::Use::defines;
+                                    if (value && found != names.end()) name = found->second;
+                                  },
+                                  [](const ir::Axis&) {}, [](const ir::Body&) {}});
+  });
 }
 
 Names names_of(const ir::Program& program) {

@@ -1,6 +1,8 @@
 // Queries about the names in a program: which ones depend on an axis, which ones are read, and which ones are free.
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,6 +28,9 @@ std::set<std::int64_t> divisors_of(const ir::Body&, const std::string& axis);
 /// Returns how many consecutive iterations of the axis load the same element: 8 for `q[(a1 / 8), a0]`; 1 if each
 /// iteration loads another element.
 std::int64_t turns_of_element(const ir::Load&, const std::string& axis);
+using NewNames = std::map<std::string, std::string, std::less<>>;
+/// Renames values and accumulators, both their definitions and their uses.
+void rename(ir::Body&, const NewNames&);
 /// Returns all names that the program already uses, which a new value or buffer must not have.
 std::set<std::string, std::less<>> names_of(const ir::Program&);
 /// Return a name that is not in `names`, and insert it there: v0, v1, … for the stem v; x_smem, x_smem1, … for a slab

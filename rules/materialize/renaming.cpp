@@ -1,23 +1,8 @@
 #include "rules/materialize/renaming.h"
 
-#include "core/text/match.h"
 #include "ir/walk.h"
 
 namespace deplo::rules::materializer {
-
-void rename(ir::Body& body, const NewNames& names) {
-  ir::Substitution values;
-  for (const auto& [before, after] : names) values.emplace_back(before, ir::var(after));
-  ir::for_each(body, [&](ir::Stmt& stmt) {
-    ir::for_each_part(stmt, cases{[&](ir::Expr& e) { e = ir::substitute(e, values); },
-                                  [&](ir::Use use, std::string& name) {
-                                    const auto found = names.find(name);
-                                    const bool value = use == ir::Use::value || use == ir::Use::defines;
-                                    if (value && found != names.end()) name = found->second;
-                                  },
-                                  [](const ir::Axis&) {}, [](const ir::Body&) {}});
-  });
-}
 
 NewNames names_of_copy(const ir::Body& body, KernelBuilder& kernel) {
   NewNames names;

@@ -52,43 +52,6 @@ void drop_true_guards(ir::Body& body) {
   body = std::move(kept);
 }
 
-// Renames values, such as v3 to v7: the letters stay, followed by the next free number.
-class Renaming {
- public:
-  explicit Renaming(Names taken) : taken_(std::move(taken)) {}
-
-  void define(const std::string& name) {
-    if (to_.count(name) > 0) return;
-    const std::string letters = name.substr(0, name.find_last_not_of("0123456789") + 1);
-    int& number = next_[letters];
-    std::string fresh;
-    do fresh = letters + std::to_string(number++);
-    while (!taken_.insert(fresh).second);
-    in_indices_.emplace_back(name, ir::var(fresh));
-    to_.emplace(name, std::move(fresh));
-  }
-
-  void operator()(ir::Body& body) const {
-    const auto name = [&](ir::Use use, std::string& n) {
-      if (use == ir::Use::value || use == ir::Use::defines) rename(n);
-    };
-    ir::for_each(body, [&](ir::Stmt& stmt) {
-      ir::for_each_part(stmt, cases{[&](ir::Expr& e) { e = ir::substitute(e, in_indices_); }, name,
-                                    [](const ir::Axis&) {}, [](const ir::Body&) {}});
-    });
-  }
-
- private:
-  void rename(std::string& name) const {
-    if (const auto found = to_.find(name); found != to_.end()) name = found->second;
-  }
-
-  Names taken_;
-  std::map<std::string, std::string> to_;
-  std::map<std::string, int> next_;
-  ir::Substitution in_indices_;  // replacements for values in the indices of gathers
-};
-
 }  // namespace
 
 std::vector<std::size_t> chunk_loops(const ir::Tile& tile) {
@@ -278,11 +241,20 @@ Names carried(const ir::Tile& tile, const ir::Loop& loop) {
 }
 
 void rename_values(ir::Body& copy, const ir::Program& program, const Names& keep) {
-  Renaming renaming(names_of(program));
+  Names taken = names_of(program);
+  NewNames names;
+  std::map<std::string, int> next;
   ir::for_each(copy, [&](const ir::Stmt& stmt) {
-    if (const std::string& name = ir::defined(stmt); !name.empty() && keep.count(name) == 0) renaming.define(name);
+    const std::string& name = ir::defined(stmt);
+    if (name.empty() || keep.contains(name) || names.contains(name)) return;
+    // The letters stay, followed by the next free number: v3 becomes v7.
+    const std::string letters = name.substr(0, name.find_last_not_of("0123456789") + 1);
+    std::string fresh;
+    do fresh = letters + std::to_string(next[letters]++);
+    while (!taken.insert(fresh).second);
+    names.emplace(name, std::move(fresh));
   });
-  renaming(copy);
+  rename(copy, names);
 }
 
 }  // namespace deplo::rules

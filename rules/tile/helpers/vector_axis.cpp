@@ -12,6 +12,7 @@
 #include "rules/analysis/names.h"
 #include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
+#include "rules/tile/helpers/axes.h"
 
 namespace deplo::rules {
 namespace {
@@ -68,25 +69,6 @@ void widen_sweeps(ir::Tile& tile, const std::string& thread, const std::string& 
         return lanes_agree(e, loop->axis, lane, width) ? e : ir::simplify(ir::substitute(e, substitution), ranges);
       });
     }
-}
-
-// e = r * threads + t walks the block's elements. e = (r * threads + t) * width + lane walks the same elements, lanes
-// first.
-void deal_anew(ir::Program& program, const ir::Axis& thread, const std::string& reg, std::int64_t registers,
-               const std::string& lane, std::int64_t width) {
-  const ir::Expr t = ir::var(thread.name), r = registers == 1 ? ir::Expr(0) : ir::var(reg);
-  const std::string e = ir::lane_variable;  // no axis or value has this name
-  const ir::Expr element = (r * thread.extent + t) * width + ir::var(lane);
-  const ir::Substitution apart = {{reg, element / thread.extent}, {thread.name, element % thread.extent}};
-  ir::Ranges scope;
-  ir::map_expressions(program.body, scope, [&](const ir::Expr& index, const ir::Ranges& ranges) {
-    if (!ir::depends_on(index, reg) && !ir::depends_on(index, thread.name)) return index;
-    // Most indices contain r and t as r * threads + t.
-    const ir::Expr whole =
-        ir::simplify(ir::substitute(index, {{thread.name, ir::var(e) - ir::var(reg) * thread.extent}}));
-    const bool together = !ir::depends_on(whole, reg);
-    return ir::simplify(together ? ir::substitute(whole, {{e, element}}) : ir::substitute(index, apart), ranges);
-  });
 }
 
 // Removes the lane from a condition on which all lanes of a vector agree, such as `0 < difference` if the sign of the
@@ -211,11 +193,9 @@ class Legality {
   // Returns whether the lanes read every second element: the even or the odd ones of two vectors
   // (ir/emit/emit_memory.cpp).
   bool takes_every_second(const ir::Load& load) const {
-    const auto on_lane = [&](const ir::Expr& e) { return ir::depends_on(e, lane_); };
     return target_.cpu && site_.kind != Kind::sweeps && reads_f32(load.buffer) &&
            program_.find(load.buffer)->dtype == ir::DType::f32 && program_.find(load.buffer)->strides.back() == 1 &&
-           std::none_of(load.index.begin(), load.index.end() - 1, on_lane) &&
-           ir::coefficient(load.index.back(), lane_) == 2;
+           walks_last_only(load.index) && ir::coefficient(load.index.back(), lane_) == 2;
   }
 
   // Returns whether the lanes read the elements of one narrower vector, each several times.
@@ -229,20 +209,22 @@ class Legality {
   // Returns whether the load is from a padded tensor: one access if no lane is at its edge, else one per lane
   // (emit_memory.cpp).
   bool meets_edges(const ir::Load& load) const {
-    const auto on_lane = [&](const ir::Expr& e) { return ir::depends_on(e, lane_); };
     return target_.cpu && site_.kind != Kind::sweeps && !site_.is_square && reads_f32(load.buffer) &&
-           program_.find(load.buffer)->strides.back() == 1 &&
-           std::none_of(load.index.begin(), load.index.end() - 1, on_lane) &&
+           program_.find(load.buffer)->strides.back() == 1 && walks_last_only(load.index) &&
            ir::walks_or_stands(load.index.back(), lane_);
+  }
+
+  // Returns whether no dimension but the last depends on the lane.
+  bool walks_last_only(const std::vector<ir::Expr>& index) const {
+    return std::none_of(index.begin(), index.end() - 1, [&](const ir::Expr& e) { return ir::depends_on(e, lane_); });
   }
 
   // The sweeps in `site_` step by whole vectors, so their axes are multiples of the width.
   bool contiguous(const std::string& buffer, const std::vector<ir::Expr>& index, bool at_once) const {
-    const auto on_lane = [&](const ir::Expr& e) { return ir::depends_on(e, lane_); };
-    if (std::none_of(index.begin(), index.end(), on_lane)) return true;
+    if (!ir::depends_on(index, lane_)) return true;
     if (const ir::Buffer* global = program_.find(buffer); global != nullptr && global->dtype == ir::DType::i64)
       return false;  // 64-bit integers have no vectors
-    if (std::any_of(index.begin(), index.end() - 1, on_lane) || ir::coefficient(index.back(), lane_) != 1) return false;
+    if (!walks_last_only(index) || ir::coefficient(index.back(), lane_) != 1) return false;
     if (!at_once) return program_.find(buffer)->strides.back() == 1;
     std::vector<ir::Expr> base = index;
     ir::Substitution at_vector = {{lane_, ir::Expr(0)}};
@@ -312,10 +294,11 @@ ir::Program with_vectors(ir::Program program, const VectorSite& site, std::int64
     const std::int64_t left = tile.axes[site.axis].extent /= width;
     const ir::Axis before = tile.axes[site.axis - 1];
     if (left == 1) drop_axis(tile, site.axis);
-    if (site.kind == Kind::elements)
-      deal_anew(program, before, name, left, lane, width);
+    const ir::Expr r = left == 1 ? ir::Expr(0) : ir::var(name), l = ir::var(lane);
+    if (site.kind == Kind::elements)  // the lanes walk the same elements first
+      renumber(program, name, before.name, before.extent, (r * before.extent + ir::var(before.name)) * width + l);
     else
-      ir::substitute_axes(program, {{name, (left == 1 ? ir::Expr(0) : ir::var(name)) * width + ir::var(lane)}});
+      ir::substitute_axes(program, {{name, r * width + l}});
   }
   drop_lane(tile.body, lane, width);
   return program;
