@@ -53,6 +53,13 @@ struct Stmt {
   Stmt(std::size_t place, void* statement);
 };
 
+/// A body of one statement.
+inline Body single(Stmt stmt) {
+  Body body;
+  body.push_back(std::move(stmt));
+  return body;
+}
+
 /// Whether the statement is one of the statements of ir/block.h.
 bool is_block_statement(const Stmt&);
 

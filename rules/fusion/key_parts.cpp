@@ -205,10 +205,8 @@ class Parting {
   }
 
   static ir::Program program(const std::string& name, const std::vector<ir::Axis>& axes, ir::Body body) {
-    for (std::size_t i = axes.size(); i-- > 0;) {
-      ir::Body inner = std::exchange(body, {});
-      body.emplace_back(ir::Loop{{axes[i].name, axes[i].extent, ir::Bind::free}, 0, 1, 1, std::move(inner)});
-    }
+    for (std::size_t i = axes.size(); i-- > 0;)
+      body = ir::single(ir::Loop{{axes[i].name, axes[i].extent, ir::Bind::free}, 0, 1, 1, std::move(body)});
     return {ir::Level::loop, name, {}, std::move(body)};
   }
 

@@ -31,9 +31,8 @@ class ThreadMerge {
     const std::string buffer = declare_shared(partial, warps);
     const ir::Expr thread = ir::var(merged_.name);
     if (!kernel_.loops.empty()) to.emplace_back(ir::Sync{});
-    ir::If first = {ir::equal(thread % width, 0), {}};
-    first.then.emplace_back(ir::Write{buffer, index(ir::simplify(thread / width, kernel_.scope)), sum});
-    to.emplace_back(std::move(first));
+    ir::Write write = {buffer, index(ir::simplify(thread / width, kernel_.scope)), sum};
+    to.emplace_back(ir::If{ir::equal(thread % width, 0), ir::single(std::move(write))});
     to.emplace_back(ir::Sync{});
     const std::string one = kernel_.fresh("in");
     std::string total = kernel_.fresh("v");

@@ -150,10 +150,8 @@ void ExchangeLowering::exchange(std::span<const ir::Stmt> run, ir::Body& to) {
         loop.body.emplace_back(ir::Load{in, part.type, part.buffer, part.index(place, copy)});
       loop.body.emplace_back(ir::Accum{part.total[copy], part.type, first.op, {in}});
     }
-    ir::If receiver = {ir::simplify(ir::both(part.holds, ir::equal(ir::var(axis.name), part.receiver)), kernel_.scope),
-                       {}};
-    receiver.then.emplace_back(std::move(loop));
-    to.emplace_back(std::move(receiver));
+    const ir::Expr receives = ir::both(part.holds, ir::equal(ir::var(axis.name), part.receiver));
+    to.emplace_back(ir::If{ir::simplify(receives, kernel_.scope), ir::single(std::move(loop))});
   }
   if (blocks) to.emplace_back(ir::ClusterSync{});
 }

@@ -133,11 +133,9 @@ void StageLowering::wait_until_full(const ir::AsyncWait& wait, ir::Body& to) con
 void StageLowering::release(const ir::Expr& slot, const ir::Expr& when, ir::Body& to) const {
   const ir::Expr lane = ir::simplify(kernel_.thread_id() % kernel_.target.warp, kernel_.scope);
   const ir::Expr first = sharers_ > 1 ? ir::less(lane, sharers_) : ir::equal(lane, 0);
-  ir::If branch = {ir::both(when, first), {}};
   ir::MbarrierArrive arrive = {empty_, ir::simplify(replication_.at(slot), kernel_.scope)};
   if (sharers_ > 1) arrive.block = lane;
-  branch.then.emplace_back(std::move(arrive));
-  to.emplace_back(std::move(branch));
+  to.emplace_back(ir::If{ir::both(when, first), ir::single(std::move(arrive))});
 }
 
 // A block must not end before the other blocks' arrivals at its barriers, which may still be in flight after those
@@ -281,8 +279,7 @@ void StageLowering::copy(const ir::Stage& stage, ir::Body& to) {
   if (inside.is_constant(1)) {
     loop.body = std::move(element);
   } else {
-    ir::Body zero;
-    zero.emplace_back(ir::Write{stage.buffer, to_index, 0.0, ir::WriteMode::assign, lanes});
+    ir::Body zero = ir::single(ir::Write{stage.buffer, to_index, 0.0, ir::WriteMode::assign, lanes});
     loop.body.emplace_back(ir::If{inside, std::move(element)});
     loop.body.emplace_back(ir::If{ir::equal(inside, 0), std::move(zero)});
   }
@@ -307,22 +304,15 @@ ir::Loop StageLowering::copy_loop(std::int64_t copies) {
 
 ir::Body StageLowering::copy_element(const ir::Stage& stage, const std::vector<ir::Expr>& to,
                                      const std::vector<ir::Expr>& from, int lanes) {
-  ir::Body body;
-  if (stage.transport == ir::Transport::async) {
-    body.emplace_back(ir::CpAsyncCopy{stage.buffer, to, stage.source, from, lanes});
-    return body;
-  }
-  if (stage.pairs && lanes > 1) {
-    body.emplace_back(ir::CopyPairs{stage.buffer, to, stage.source, from, stage.slab[0].dim});
-    return body;
-  }
-  if (ir::has_turned_blocks(stage, source_of(stage), lanes)) {
-    body.emplace_back(ir::CopyTransposed{stage.buffer, to, stage.source, from, stage.slab.back().dim, lanes});
-    return body;
-  }
+  if (stage.transport == ir::Transport::async)
+    return ir::single(ir::CpAsyncCopy{stage.buffer, to, stage.source, from, lanes});
+  if (stage.pairs && lanes > 1)
+    return ir::single(ir::CopyPairs{stage.buffer, to, stage.source, from, stage.slab[0].dim});
+  if (ir::has_turned_blocks(stage, source_of(stage), lanes))
+    return ir::single(ir::CopyTransposed{stage.buffer, to, stage.source, from, stage.slab.back().dim, lanes});
   if (stage.pairs) lanes = ir::pairs::depth;  // these elements are adjacent in the source, too
   const std::string value = kernel_.fresh("in");
-  body.emplace_back(ir::Load{value, {stage.dtype, lanes}, stage.source, from});
+  ir::Body body = ir::single(ir::Load{value, {stage.dtype, lanes}, stage.source, from});
   body.emplace_back(ir::Write{stage.buffer, to, value, ir::WriteMode::assign, lanes});
   return body;
 }

@@ -141,14 +141,8 @@ Verdict decide_chunk_matmul_k(const ir::Program& program, const Target& target, 
 ir::Loop chunked(ir::Loop loop, std::int64_t bk, const std::string& inner_name) {
   const std::int64_t k = loop.axis.extent;
   ir::Loop inner = {{inner_name, bk, ir::Bind::reduce}, 0, 1, 1, std::move(loop.body)};
-  if (k % bk != 0) {
-    ir::If guard = {ir::less(ir::var(loop.axis.name), k), std::move(inner.body)};
-    inner.body.clear();
-    inner.body.emplace_back(std::move(guard));
-  }
-  ir::Loop outer = {{loop.axis.name, ceil_div(k, bk), ir::Bind::free}, 0, 1, 1, {}};
-  outer.body.emplace_back(std::move(inner));
-  return outer;
+  if (k % bk != 0) inner.body = ir::single(ir::If{ir::less(ir::var(loop.axis.name), k), std::move(inner.body)});
+  return {{loop.axis.name, ceil_div(k, bk), ir::Bind::free}, 0, 1, 1, ir::single(std::move(inner))};
 }
 
 ir::Program apply_chunk_matmul_k(ir::Program program, const Target&, const Pins& pins) {

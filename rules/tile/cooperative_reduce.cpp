@@ -228,12 +228,8 @@ bool writes(const ir::Stmt& stmt) {
 // Guards the writes: without a column axis every thread holds the result, so only the first thread writes it.
 void write_once(ir::Body& body, const ir::Axis& shared) {
   if (shared.extent == 1) return;
-  for (ir::Stmt& stmt : body) {
-    if (!writes(stmt)) continue;
-    ir::If guard = {ir::equal(ir::var(shared.name), 0), {}};
-    guard.then.push_back(std::move(stmt));
-    stmt = std::move(guard);
-  }
+  for (ir::Stmt& stmt : body)
+    if (writes(stmt)) stmt = ir::If{ir::equal(ir::var(shared.name), 0), ir::single(std::move(stmt))};
 }
 
 ir::Program apply_cooperative_reduce(ir::Program program, const Target& target, const Pins& pins) {

@@ -21,13 +21,7 @@ using Loops = std::vector<const ir::Loop*>;  // a loop and its copies
 constexpr std::int64_t full_trips = 64;  // the articles' budget: a loop of up to 64 trips may be unrolled whole
 constexpr std::int64_t max_copies = 16;  // copies in a partial unroll; with more, the loop's overhead is negligible
 
-bool computes_only(const ir::Loop& loop) {
-  bool good = true;
-  ir::for_each(loop.body, [&](const ir::Stmt& s) {
-    good &= s.as<ir::Loop>() == nullptr && s.as<ir::Stage>() == nullptr && s.as<ir::AsyncWait>() == nullptr;
-  });
-  return good;
-}
+bool computes_only(const ir::Loop& loop) { return !ir::has<ir::Loop, ir::Stage, ir::AsyncWait>(loop.body); }
 
 void collect_innermost(const ir::Stmt& stmt, Loops& found) {
   const auto* loop = stmt.as<ir::Loop>();

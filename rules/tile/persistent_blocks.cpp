@@ -169,13 +169,8 @@ ir::Program apply_persistent_blocks(ir::Program program, const Target&, const Pi
   if (const Fills fills = *fills_of(tile); fills.any()) continue_phases(tile.body, fills, ir::var(turn));
   ir::Loop loop = {{turn, turns, ir::Bind::free}, 0, 1, 1, std::move(tile.body)};
   const bool beyond = turns * blocks > grid;
-  if (beyond) {
-    ir::If guard = {goes_on, std::move(loop.body)};
-    loop.body.clear();
-    loop.body.emplace_back(std::move(guard));
-  }
-  tile.body.clear();
-  tile.body.emplace_back(std::move(loop));
+  if (beyond) loop.body = ir::single(ir::If{goes_on, std::move(loop.body)});
+  tile.body = ir::single(std::move(loop));
   ir::substitute_axes(program, places(taken, number, beyond));
   return program;
 }

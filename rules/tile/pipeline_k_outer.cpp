@@ -158,9 +158,7 @@ class Pipeline {
     if (straight) return body;
     ir::Loop loop = free_loop(axis_, ahead_);
     loop.body = std::move(body);
-    body.clear();
-    body.emplace_back(std::move(loop));
-    return body;
+    return ir::single(std::move(loop));
   }
 
   const ir::Program& program_;

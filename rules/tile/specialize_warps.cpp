@@ -38,10 +38,7 @@ std::string obstacle(const ir::Program& program, const ir::Loop& loop, const Tar
     if (ir::names_value(tile.body, loop.body[i].as<ir::Stage>()->origin))
       return "a slab begins at a loaded number, which only the computing threads have";
   std::size_t all = 0;
-  ir::for_each(tile.body, [&](const ir::Stmt& stmt) {
-    const auto* stage = stmt.as<ir::Stage>();
-    all += stage != nullptr && stage->transport == ir::Transport::tma ? 1 : 0;
-  });
+  ir::for_each<ir::Stage>(tile.body, [&](const ir::Stage& stage) { all += stage.transport == ir::Transport::tma; });
   if (all > stages) return "TMA fills more than the slots of one loop";
   const std::int64_t threads = ir::count_of(tile, ir::Bind::thread), producers = producers_of(tile.body);
   if (threads % target.warp != 0) return "the block size is not a multiple of the warp size";

@@ -10,9 +10,7 @@ void guard_adds(ir::Body& body, const ir::Expr& condition) {
     if (ir::Body* inner = ir::inner_body(stmt)) guard_adds(*inner, condition);
     const auto* write = stmt.as<ir::Write>();
     if (write == nullptr || write->mode != ir::WriteMode::add) continue;
-    ir::If guard = {condition, {}};
-    guard.then.push_back(std::move(stmt));
-    stmt = std::move(guard);
+    stmt = ir::If{condition, ir::single(std::move(stmt))};
   }
 }
 
