@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "core/error.h"
@@ -96,14 +97,10 @@ void bind(Terms& in, const Header& head, const Symbols& given) {
 Fill fill(Terms& in, DType dtype) {
   const bool whole = !is_float(dtype);
   Fill f{whole ? Fill::Draw::integers : Fill::Draw::uniform, 0, 0};
-  if (in.take_if("normal"))
-    f.draw = Fill::Draw::normal;
-  else if (in.take_if("constant"))
-    f.draw = Fill::Draw::constant;
-  else if (in.take_if("randint"))
-    f.draw = Fill::Draw::integers;
-  else if (in.take_if("distinct"))
-    f.draw = Fill::Draw::distinct;
+  constexpr std::array draws = {Fill::Draw::normal, Fill::Draw::constant, Fill::Draw::integers, Fill::Draw::distinct};
+  const auto* const draw = std::ranges::find_if(draws, [&](Fill::Draw d) { return in.take_if(word(d)); });
+  if (draw != draws.end())
+    f.draw = *draw;
   else if (!in.peek().is("("))
     in.fail("a range `(0.1, 1)`, `normal(0, 1)`, `randint(0, 9)`, `constant(2)` or `distinct(0, 9)`");
   in.expect("(");

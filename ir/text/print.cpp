@@ -108,15 +108,7 @@ class Printer {
   // A range without a word means whole numbers for integer types and real numbers for floats.
   void fill(const Fill& f, DType dtype) {
     const bool whole = !is_float(dtype);
-    if (f.draw == (whole ? Fill::Draw::integers : Fill::Draw::uniform))
-      put(" in (");
-    else if (f.draw == Fill::Draw::constant)
-      put(" in constant(");
-    else
-      put(f.draw == Fill::Draw::normal     ? " in normal("
-          : f.draw == Fill::Draw::distinct ? " in distinct("
-                                           : " in randint(");
-    put(f.a);
+    put(" in ", f.draw == (whole ? Fill::Draw::integers : Fill::Draw::uniform) ? "" : ir::word(f.draw), '(', f.a);
     if (f.draw != Fill::Draw::constant) put(", ", f.b);
     put(')');
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -110,20 +111,14 @@ std::string fault(const Fill& fill, DType dtype, std::int64_t elements) {
   return "";
 }
 
+std::string_view word(Fill::Draw draw) {
+  constexpr std::array<std::string_view, 5> words = {"normal", "uniform", "randint", "constant", "distinct"};
+  return words.at(static_cast<std::size_t>(draw));
+}
+
 std::string print(const Fill& fill) {
-  switch (fill.draw) {
-    case Fill::Draw::normal:
-      return fmt::format("normal({}, {})", fill.a, fill.b);
-    case Fill::Draw::uniform:
-      return fmt::format("uniform({}, {})", fill.a, fill.b);
-    case Fill::Draw::integers:
-      return fmt::format("randint({}, {})", fill.a, fill.b);
-    case Fill::Draw::constant:
-      return fmt::format("constant({})", fill.a);
-    case Fill::Draw::distinct:
-      return fmt::format("distinct({}, {})", fill.a, fill.b);
-  }
-  check_failed("the fill is known", __FILE__, __LINE__);
+  if (fill.draw == Fill::Draw::constant) return fmt::format("{}({})", word(fill.draw), fill.a);
+  return fmt::format("{}({}, {})", word(fill.draw), fill.a, fill.b);
 }
 
 }  // namespace deplo::ir

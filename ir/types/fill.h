@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace deplo {
@@ -31,6 +32,8 @@ std::vector<double> draw(const Fill&, DType, std::int64_t count, Rng&);
 /// Returns why a tensor of that type and number of elements cannot be filled this way, as "expected …, found …", or ""
 /// if it can.
 std::string fault(const Fill&, DType, std::int64_t elements = 1);
+/// The word for a distribution, such as "randint".
+std::string_view word(Fill::Draw);
 /// Prints a fill as "uniform(0.1, 1)", "normal(0, 1)", "randint(0, 32000)", "constant(2)" or "distinct(0, 9)". The
 /// numbers read back exactly.
 std::string print(const Fill&);
