@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ir/tensor/emitter.h"
 #include "ir/types/float16.h"
 #include "rules/fusion/loop_op.h"
 
 namespace deplo::rules::fusion {
 namespace {
 
+using ir::tensor::identity;
 using ir::tensor::Node;
 
 class Lifter {
@@ -125,13 +127,6 @@ class Lifter {
 };
 
 }  // namespace
-
-std::vector<ir::Expr> identity(const ir::Shape& shape) {
-  std::vector<ir::Expr> index;
-  for (std::size_t d = 0; d < shape.size(); ++d)
-    index.push_back(shape[d] == 1 ? ir::Expr(0) : ir::tensor::coordinate(d));
-  return index;
-}
 
 std::vector<ir::Expr> written(const Fusion& fusion, const LoopOp& op, int tensor) {
   return tensor == op.output && !op.axes.empty() ? op.index : identity(fusion.type(tensor).shape);

@@ -80,8 +80,6 @@ struct Fusion {
 void lift(Fusion&);
 /// Computes `reads` and `cost` from the roots.
 void complete(Fusion&, LoopOp&);
-/// The index of the element at a kernel's own coordinates. It is 0 in dimensions of extent 1, which have no axis.
-std::vector<ir::Expr> identity(const ir::Shape&);
 /// The index at which a kernel writes `tensor`, which it computes.
 std::vector<ir::Expr> written(const Fusion&, const LoopOp&, int tensor);
 /// Gives a kernel other free axes. `sigma`: the old axes as expressions of the new ones, whose extents are `axes`.

@@ -18,13 +18,14 @@
 #include <vector>
 
 #include "ir/longest_chain.h"
+#include "ir/tensor/emitter.h"
 #include "rules/analysis/tile.h"
 #include "rules/cost/resources.h"
-#include "rules/fusion/loop_op.h"
 
 namespace deplo::rules::fusion {
 namespace {
 
+using ir::tensor::identity;
 using ir::tensor::Node;
 
 /// Lower bounds on the elements of a part, and on the number of parts. The parts must save more time than a launch

@@ -14,6 +14,7 @@
 #include <functional>
 #include <set>
 
+#include "ir/tensor/emitter.h"
 #include "rules/raise/evaluator.h"
 #include "rules/raise/proofs.h"
 
@@ -350,8 +351,7 @@ class Store {
 
   void solve() {
     in_.elements.shape = extents_;
-    for (std::size_t d = 0; d < extents_.size(); ++d)
-      identity_.push_back(extents_[d] == 1 ? ir::Expr(0) : ir::tensor::coordinate(d));
+    identity_ = ir::tensor::identity(extents_);
     tile_at_ = tile_variables();
     for (std::size_t d = 0; d < parts_.size(); ++d) {
       std::int64_t step = 1;
