@@ -1,5 +1,7 @@
 #include "ir/verify/operands.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "ir/types/float16.h"
@@ -27,27 +29,10 @@ DType dtype_of(const std::vector<Arg>& args, const Names& names) {
 
 // Functions of real numbers. Their results are seldom integers.
 bool is_real(Op op) {
-  switch (op) {
-    case Op::reciprocal:
-    case Op::exp:
-    case Op::exp2:
-    case Op::log:
-    case Op::sqrt:
-    case Op::rsqrt:
-    case Op::tanh:
-    case Op::sigmoid:
-    case Op::erf:
-    case Op::sin:
-    case Op::cos:
-    case Op::round_f16:
-    case Op::round_bf16:
-    case Op::round_tf32:
-    case Op::divide:
-    case Op::power:
-      return true;
-    default:
-      return false;
-  }
+  constexpr std::array real = {Op::reciprocal, Op::exp,       Op::exp2,       Op::log,       Op::sqrt, Op::rsqrt,
+                               Op::tanh,       Op::sigmoid,   Op::erf,        Op::sin,       Op::cos,  Op::divide,
+                               Op::power,      Op::round_f16, Op::round_bf16, Op::round_tf32};
+  return std::ranges::count(real, op) > 0;
 }
 
 // Operations on bits, which exist only for integers.
