@@ -90,9 +90,13 @@ Element binary(Evaluator& in, const tp::Operation& op, std::size_t, const Index&
   return operation(now, a, b);
 }
 
-template <ir::ExprOp word>
-Element compute(Integers& now, const ir::Expr& a, const ir::Expr& b) {
-  return now.give({word, a, b});
+Element add(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  Integers now(in, op, index);
+  return now.give(now.operand(0) + now.operand(1));
+}
+Element subtract(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  Integers now(in, op, index);
+  return now.give(now.operand(0) - now.operand(1));
 }
 Element negate(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   Integers now(in, op, index);
@@ -231,7 +235,7 @@ Element block_count(Evaluator& in, const tp::Operation&, std::size_t result, con
 
 std::vector<NamedRaiser> integer_raisers() {
   return {{"absi", absolute},
-          {"addi", binary<compute<ir::ExprOp::add>>},
+          {"addi", add},
           {"andi", bits<tp::Rmw::band>},
           {"cmpi", compare},
           {"divi", binary<divide>},
@@ -247,7 +251,7 @@ std::vector<NamedRaiser> integer_raisers() {
           {"remi", binary<remainder>},
           {"shli", binary<shift_left>},
           {"shri", binary<shift_right>},
-          {"subi", binary<compute<ir::ExprOp::sub>>},
+          {"subi", subtract},
           {"trunci", truncate},
           {"xori", bits<tp::Rmw::bxor>}};
 }
