@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "core/error.h"
-#include "measure/baselines/matmul_shape.h"
 #include "measure/baselines/onednn.h"
 #include "measure/baselines/tile_baseline.h"
 #include "measure/cuda/cublas.h"
+#include "measure/matmul_shape.h"
 
 namespace deplo::measure {
 std::vector<Baseline> cublas_matmuls(const std::shared_ptr<const Cublas>& cublas, const MatmulShape& s) {

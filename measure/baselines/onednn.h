@@ -1,7 +1,7 @@
 // oneDNN's sgemm, which PyTorch's eager mode uses on CPUs. The library is opened at run time.
 #pragma once
 #include "measure/baselines/baselines.h"
-#include "measure/baselines/matmul_shape.h"
+#include "measure/matmul_shape.h"
 
 namespace deplo::measure {
 

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "ir/types/float16.h"
-#include "measure/baselines/matmul_shape.h"
 #include "measure/cuda/device.h"
 #include "measure/cuda/library.h"
+#include "measure/matmul_shape.h"
 
 namespace deplo::measure {
 namespace cuda {

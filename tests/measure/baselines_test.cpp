@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "measure/baselines/matmul_shape.h"
+#include "measure/matmul_shape.h"
 #include "measure/opencl/opencl.h"
 #include "measure/protocol/problem.h"
 #include "measure/protocol/sampling.h"

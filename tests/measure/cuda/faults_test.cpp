@@ -8,10 +8,10 @@
 
 #include "core/rng.h"
 #include "measure/baselines/baselines.h"
-#include "measure/baselines/matmul_shape.h"
 #include "measure/cuda/clock.h"
 #include "measure/cuda/cublas.h"
 #include "measure/cuda/device.h"
+#include "measure/matmul_shape.h"
 #include "measure/protocol/problem.h"
 #include "measure/protocol/sampling.h"
 

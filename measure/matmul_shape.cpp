@@ -1,4 +1,4 @@
-#include "measure/baselines/matmul_shape.h"
+#include "measure/matmul_shape.h"
 
 #include <algorithm>
 #include <array>
