@@ -96,7 +96,9 @@ Value on_doubles(std::string_view op, double a, double b) {
   return {out};
 }
 
-std::optional<Value> compare(std::string_view op, double a, double b) {
+// Applies a comparison of numbers or of strings. Returns nullopt for other operators.
+template <class T>
+std::optional<Value> compare(std::string_view op, T a, T b) {
   if (op == "<") return Value{a < b};
   if (op == "<=") return Value{a <= b};
   if (op == ">") return Value{a > b};
@@ -104,6 +106,23 @@ std::optional<Value> compare(std::string_view op, double a, double b) {
   if (op == "==") return Value{a == b};
   if (op == "!=") return Value{a != b};
   return {};
+}
+
+// Applies an operator whose left side is a string. Returns nullopt if Python has no such operator.
+std::optional<Value> on_text(Session& session, std::string_view op, std::string_view text, const Value& right) {
+  if (op == "%") return Value{session.text(filled_in(text, right))};
+  if (const auto* other = right.as<std::string_view>()) {
+    if (op == "+") return Value{session.text(std::string(text).append(*other))};
+    return compare(op, text, *other);
+  }
+  const auto* count = right.as<std::int64_t>();
+  if (op != "*" || !count) return {};
+  std::string repeated;
+  for (std::int64_t i = 0; i < *count && !text.empty(); ++i) {
+    session.spend(1 + text.size());
+    repeated += text;
+  }
+  return Value{session.text(std::move(repeated))};
 }
 
 // Evaluates a repeated list such as `[0] * 3`.
@@ -217,8 +236,8 @@ Value apply_binary(Session& session, std::string_view op, const Value& left, con
   if (op == "+" && p && q && holds_others(**p) && holds_others(**q)) return joined_modules(session, **p, **q);
   if (p || q)
     if (const std::optional<Value> result = by_method(session, op, left, right)) return *result;
-  if (op == "%" && s) return {session.text(filled_in(*s, right))};
-  if (op == "+" && s && t) return {session.text(std::string(*s).append(*t))};
+  if (s || (t && op == "*"))
+    if (const std::optional<Value> result = on_text(session, op, s ? *s : *t, s ? right : left)) return *result;
   return on_tensors(session, op, left, right);
 }
 

@@ -69,6 +69,18 @@ TEST(ExpressionLanguage, KernelBenchFilesNeedNoExpression) {
             "functions get_init_inputs and get_inputs, found none");
 }
 
+TEST(ExpressionLanguage, StringsAreComparedAndRepeated) {
+  EXPECT_EQ(value("1 if 'abc' < 'abd' and 'b' > 'a' and 'a' <= 'a' and not 'b' <= 'a' else 2"), 1);
+  EXPECT_EQ(value("len('ab' * 3 + 2 * 'c' + 'd' * -1)"), 8);
+  EXPECT_EQ(value("1 if torch.__version__ >= '2.0' else 2"), 1);
+  EXPECT_THROW(value("len('ab' * 10 ** 12)"), Error);
+  EXPECT_THROW(value("'ab' * 1.5"), Error);
+  EXPECT_EQ(value("math.gcd(12, 18, 27) + math.gcd()"), 3);
+  EXPECT_EQ(value("math.prod([2, 3], start=5)"), 30);
+  EXPECT_EQ(value("min([], default=7) + max([], default=1)"), 8);
+  EXPECT_EQ(value("max([2, 5], default=7)"), 5);
+}
+
 TEST(ExpressionLanguage, TensorsOfFloat64AreFloat32WithANote) {
   const std::string note = "tensors of float64 are computed in float32";
   for (const auto& [text, same] :

@@ -119,6 +119,7 @@ template <bool largest>
 Value extreme(const Call& c) {
   Values all = *c.value("values").as<List>()->items;
   if (all.size() == 1 && !to_number(all[0])) all = items_of(c.session, all[0]);
+  if (all.empty() && c.given("default")) return c.value("default");
   if (all.empty()) c.fail("values", "numbers");
   const Value* best = nullptr;
   double best_number = 0;
@@ -134,14 +135,18 @@ Value extreme(const Call& c) {
 }
 
 Value gcd(const Call& c) {
-  const std::int64_t a = c.integer("a"), b = c.integer("b");
-  constexpr std::int64_t min_integer = std::numeric_limits<std::int64_t>::min();
-  if (a == min_integer || b == min_integer) c.fail("a", "integers whose absolute values fit in 64 bits");
-  return {std::gcd(a, b)};
+  std::int64_t result = 0;
+  for (const Value& item : *c.value("integers").as<List>()->items) {
+    const std::optional<std::int64_t> integer = to_integer(item);
+    if (!integer || *integer == std::numeric_limits<std::int64_t>::min())
+      c.fail("integers", "integers whose absolute values fit in 64 bits");
+    result = std::gcd(result, *integer);
+  }
+  return {result};
 }
 
 Value product(const Call& c) {
-  Value result{std::int64_t{1}};
+  Value result = c.value("start");
   for (const Value& item : items_of(c.session, c.value("iterable"))) {
     if (!to_number(item)) throw Error(fmt::format("prod: expected numbers, found {}", describe(item)));
     result = apply_binary(c.session, "*", result, item);
@@ -177,8 +182,8 @@ constexpr std::array number_rows = {
     Function{"degrees", in_math, "x", scaled<180 / std::numbers::pi>},
     Function{"radians", in_math, "x", scaled<std::numbers::pi / 180>},
     Function{"trunc", in_math, "x", rounded<std::trunc>},
-    Function{"gcd", in_math, "a, b", gcd},
-    Function{"prod", in_math, "iterable", product},
+    Function{"gcd", in_math, "*integers", gcd},
+    Function{"prod", in_math, "iterable, *, start=1", product},
     Function{"array", in_math, "object", [](const Call& c) { return c.value("object"); }},
     Function{"isnan", in_math, "x", [](const Call& c) { return Value{std::isnan(number_or_nan(c))}; }},
     Function{"isfinite", in_math, "x", [](const Call& c) { return Value{std::isfinite(number_or_nan(c))}; }},
@@ -196,8 +201,8 @@ constexpr std::array number_rows = {
     Function{"bool", in_python, "x=False", to_bool},
     Function{"len", in_python, "x", length},
     Function{"abs", in_python, "x", absolute},
-    Function{"max", in_python, "*values, key=None", extreme<true>},
-    Function{"min", in_python, "*values, key=None", extreme<false>},
+    Function{"max", in_python, "*values, key=None, default=None", extreme<true>},
+    Function{"min", in_python, "*values, key=None, default=None", extreme<false>},
 };
 // clang-format on
 
