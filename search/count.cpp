@@ -77,7 +77,7 @@ Estimate estimate_leaves(const std::vector<double>& weights, std::size_t seen) {
   // One path does not show the spread.
   const double error = n > 1 ? 1.96 * std::sqrt(squares / (n - 1) / n) : mean;
   const double low = std::max(mean - error, static_cast<double>(seen));
-  return {weights.size(), mean, low, std::max(mean + error, low), largest / sum};
+  return {weights.size(), std::max(mean, low), low, std::max(mean + error, low), largest / sum};
 }
 
 std::size_t Levels::find(const std::string& knob) {

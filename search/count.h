@@ -38,7 +38,7 @@ Sibling random_sibling(const Space&, const Path&, Rng&);
 
 struct Estimate {
   std::size_t paths = 0;
-  double leaves = 0;         // the mean
+  double leaves = 0;         // the mean, but at least `low`
   double low = 0, high = 0;  // mean ± 1.96 standard errors, but at least the number of distinct candidates seen
   double largest_share = 0;  // the largest weight's share of the sum. Above a few percent, draw more: the tail is heavy
 };

@@ -12,6 +12,7 @@
 #include "core/interrupt.h"
 #include "core/text/text.h"
 #include "engine/source/experiment.h"
+#include "measure/device.h"
 
 namespace deplo::apps {
 namespace {
@@ -47,6 +48,7 @@ int run_space(SpaceFlags flags) {
   engine::KernelCase any;  // stands for a kernel that is not from a kernel file
   any.restrictions = restrict_flags.own;
   engine::check_parameters({any});
+  if (flags.options.target == "auto") flags.options.target = measure::target_of(measure::find_device("opencl")).name;
   load_target(flags.options.target);
   const std::vector<engine::LoadedKernel> kernels =
       engine::load(flags.options.selection, engine::fusion_target(flags.options.target, ""));
@@ -86,7 +88,9 @@ void add_space(Command command, int& exit_code) {
       "column \"no effect\" shows how often another value of the knob gave the same kernel.");
   add_selection_flags(command, flags->source);
   add_inputs_function(command, flags->source);
-  command.option("--target", options.target, "TARGET", "Compile for this target: a name under configs/targets.")
+  command
+      .option("--target", options.target, "TARGET",
+              "Compile for this target: a name under configs/targets, or auto for the OpenCL device here.")
       .show_default();
   add_restrictions(command, flags->restrictions, "none");
   command.option("--probes", options.paths, "N", "Estimate from N random paths.")
