@@ -18,6 +18,9 @@ using text::max_extent;
 using text::Terms;
 using text::Token;
 
+/// PoCL names its files after the kernel, and ends the process if a name is too long for the file system (255 bytes).
+constexpr std::size_t max_kernel_name = 200;
+
 /// The `=== level: name ===` line, the `allow tf32` line and the `symbols` line.
 struct Header {
   Level level = Level::loop;
@@ -65,6 +68,7 @@ Header header(Terms& in) {
   Header head;
   head.level = level(in);
   in.expect(":");
+  if (in.peek().text.size() > max_kernel_name) in.fail(fmt::format("a name of at most {} bytes", max_kernel_name));
   head.name = in.new_name("a name");
   for (const char* word : {"==", "="})
     if (!in.take_if(word)) in.fail("`===`");

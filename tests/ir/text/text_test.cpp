@@ -189,6 +189,8 @@ TEST(Text, SymbolsThatDoNotFit) {
 
 TEST(Text, HeadersThatDoNotRead) {
   EXPECT_EQ(message(""), "t:1:1: expected a header `=== loop: name ===` (or tile, kernel), found the end of the text");
+  EXPECT_THAT(message("=== loop: " + std::string(201, 'k') + " ==="),
+              ::testing::StartsWith("t:1:11: expected a name of at most 200 bytes"));
   EXPECT_EQ(message("# x\n for"), "t:2:2: expected a header `=== loop: name ===` (or tile, kernel), found `for`");
   EXPECT_EQ(message("=== lop: x ==="), "t:1:5: expected loop, tile or kernel, found `lop`");
   EXPECT_EQ(message("=== loop: x =="), "t:1:15: expected `===`, found the end of the line");
