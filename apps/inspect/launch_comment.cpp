@@ -27,7 +27,7 @@ std::vector<std::string> map_names(const ir::Program& kernel) {
 
 std::string launch_comment(const measure::KernelCode& code, const Target& target) {
   const ir::KernelSource& source = code.source;
-  if (code.launch) return fmt::format("// launch: {}\n", measure::describe(*code.launch));
+  if (code.launch) return "";  // the text itself says it
   const std::string options =
       target.dialect == Dialect::opencl
           ? measure::opencl_build_options
