@@ -11,6 +11,7 @@
 #include "apps/cli/source_flags.h"
 #include "apps/tune/tuning_table.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/interrupt.h"
 #include "core/text/json.h"
 #include "core/text/split.h"
@@ -171,8 +172,12 @@ engine::Experiment experiment_of(const TuneFlags& flags, const engine::Place& pl
   if (flags.family.held_out.find('=') != std::string::npos) engine::parse_shapes(flags.family.held_out, "--held-out");
   const engine::Source source = flags.source.selection().source;
   const std::string name = name_of(flags.source);
-  if (flags.source.code && flags.source.code->empty())
-    throw Error("-c: expected an expression such as torch.exp(torch.randn(8)), found none");
+  const bool is_empty = (flags.source.code && flags.source.code->empty()) ||
+                        (flags.source.file && read_text(find_data(*flags.source.file)).empty());
+  if (is_empty)
+    throw Error(fmt::format("{}: expected an expression such as torch.exp(torch.randn(8)), found none", name));
+  if (source.tile() != nullptr && source.tile()->grid.empty())
+    throw Error("--tile requires --grid, the number of blocks in each dimension");
   try {
     return engine::parse_experiment(text_of(source, flags.family), name, ".", std::move(inputs), source.options, place);
   } catch (const Error& error) {

@@ -88,12 +88,16 @@ TEST_F(Tune, TakesEverySourceAsAFlag) {
   const Ran replay = run_program({"deplo", "run", "--file", problem, "--device", "interpreter", "--tuned", store(),
                                   "--require-tuned", "--no-measure"});
   EXPECT_EQ(replay.code, 0) << replay.err;
-  EXPECT_THAT(run({"--pt2", "none.pt2"}).err, ::testing::StartsWith("deplo: --pt2: none.pt2: expected a readable file"));
+  EXPECT_THAT(run({"--pt2", "none.pt2"}).err,
+              ::testing::StartsWith("deplo: --pt2: none.pt2: expected a readable file"));
   EXPECT_EQ(run({"-c", "torch.exp(3"}).err,
             "deplo: -c:1:12: expected an operator, `,` or `)`, found the end of the line\n");
   EXPECT_THAT(run({"--pt2", exported, "--dtype", "f16"}).err, HasSubstr("--dtype cannot be combined with --pt2"));
   EXPECT_THAT(run({"--config", tiny_, "--file", problem}).err, HasSubstr("--config cannot be combined with --file"));
   EXPECT_THAT(run({"--model", model}).err, HasSubstr("--seq"));
+  EXPECT_THAT(run({"--tile", tile}).err, HasSubstr("--tile requires --grid"));
+  const std::string empty = write_file(folder_.path(), "empty.py", "");
+  EXPECT_THAT(run({"--file", empty}).err, HasSubstr(empty + ": expected an expression"));
 }
 
 TEST_F(Tune, SmokeOnOpenCl) {
