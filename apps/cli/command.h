@@ -2,7 +2,6 @@
 // headers take 3.4 s of CPU for each file that includes them, so only cli/ includes them.
 #pragma once
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>

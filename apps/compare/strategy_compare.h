@@ -1,7 +1,5 @@
 // `deplo compare`: compares search strategies on recorded spaces.
 #pragma once
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/text/json.h"
 #include "core/text/wrap.h"
 #include "search/searcher.h"

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <utility>
 
 #include "apps/report/comparison.h"
 #include "apps/report/tuning.h"

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "core/text/json.h"
 #include "core/text/text.h"

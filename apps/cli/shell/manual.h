@@ -1,7 +1,6 @@
 // Man pages of the programs, one for each command: deplo(1), deplo-tune(1), deplo-db-best(1), …
 #pragma once
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "apps/cli/command_line.h"
