@@ -4,52 +4,22 @@
 
 #include <array>
 #include <cmath>
-#include <cstdint>
 #include <utility>
 
 #include "core/error.h"
-#include "core/text/text.h"
+#include "core/text/code_point.h"
 
 namespace deplo::apps::report {
 namespace {
 
 constexpr std::array colours = {"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "currentColor"};
 
-// Returns the number of bytes of the UTF-8 character that starts the text (RFC 3629, 4). Returns 0 if no character
-// starts there, or if XML does not allow the character (https://www.w3.org/TR/xml/#charsets: U+FFFE and U+FFFF; control
-// characters are replaced elsewhere).
-std::size_t character(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
-  const std::uint8_t first = byte(0);
-  const std::size_t length = first < 0x80   ? 1
-                             : first < 0xc2 ? 0
-                             : first < 0xe0 ? 2
-                             : first < 0xf0 ? 3
-                             : first < 0xf5 ? 4
-                                            : 0;
-  if (length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  if (length < 3) return length;
-  const int lead = first << 8 | byte(1);  // the second byte excludes overlong forms, surrogates and planes above 16
-  const bool allowed = lead >= 0xe0a0 && (lead < 0xeda0 || lead >= 0xee80) && (lead < 0xf000 || lead >= 0xf090) &&
-                       lead < 0xf490 && !(lead == 0xefbf && byte(2) >= 0xbe);
-  return allowed ? length : 0;
-}
-
 std::string_view entity(char c) {
-  switch (c) {
-    case '&':
-      return "&amp;";
-    case '<':
-      return "&lt;";
-    case '>':
-      return "&gt;";
-    case '"':
-      return "&quot;";
-    default:
-      return static_cast<unsigned char>(c) < ' ' || c == 127 ? " " : "";
-  }
+  constexpr std::pair<char, std::string_view> entities[] = {
+      {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}};
+  for (const auto& [character, name] : entities)
+    if (character == c) return name;
+  return static_cast<unsigned char>(c) < ' ' || c == 127 ? " " : "";
 }
 
 std::string title_of(std::string_view title) {
@@ -61,10 +31,11 @@ std::string title_of(std::string_view title) {
 std::string escape(std::string_view text) {
   std::string out;
   while (!text.empty()) {
-    const std::size_t length = character(text);
-    const std::string_view replaced = length == 1 ? entity(text[0]) : "";
-    out += length == 0 ? "\xef\xbf\xbd" : replaced.empty() ? text.substr(0, length) : replaced;
-    text.remove_prefix(length == 0 ? 1 : length);
+    const auto [code, bytes] = code_point(text);
+    const bool allowed = bytes > 0 && code != 0xfffe && code != 0xffff;  // https://www.w3.org/TR/xml/#charsets
+    const std::string_view replaced = bytes == 1 ? entity(text[0]) : "";
+    out += !allowed ? "\xef\xbf\xbd" : replaced.empty() ? text.substr(0, bytes) : replaced;
+    text.remove_prefix(allowed ? bytes : 1);
   }
   return out;
 }
@@ -77,14 +48,12 @@ std::string dash(std::size_t series) {
 
 std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   CHECK(width > 0);
-  // true if the byte begins a character
-  const auto starts = [](char c) { return (static_cast<std::uint8_t>(c) & 0xc0) != 0x80; };
   std::vector<std::string> lines;
   for (;;) {
     std::size_t end = 0, good = 0, seen = 0;
     bool full = false;
     for (; end < text.size(); ++end) {
-      if (!starts(text[end])) continue;
+      if (!starts_code_point(text[end])) continue;
       const bool breaks = end > 0 && std::string_view(" ._-/,:;\x97").find(text[end - 1]) != std::string_view::npos;
       if (breaks && 2 * seen >= width) good = end;  // \x97: the last byte of ×
       full = seen == width;
