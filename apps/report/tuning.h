@@ -11,12 +11,9 @@
 #include "apps/report/page.h"
 #include "core/outcome.h"
 #include "measure/device.h"
+#include "measure/sqlite/sqlite.h"
 #include "measure/store/pareto_front.h"
 #include "search/model/effects.h"
-
-namespace deplo::measure::sqlite {
-class Database;
-}
 
 namespace deplo::apps::report {
 
@@ -48,7 +45,6 @@ struct SpeedUp {
 
 /// A summary of a kernel on a device.
 struct KernelSummary {
-  std::string key, name;
   measure::DeviceInfo device;
   std::size_t trials = 0, failures = 0;  // of all stages
   StageTimes best, untuned;
@@ -116,9 +112,6 @@ class TunedStore {
  public:
   /// Opens the store. `kernel`: the name of the kernels to read; "": all. Throws Error.
   TunedStore(const std::string& file, const std::string& kernel);
-  ~TunedStore();
-  TunedStore(TunedStore&&) noexcept;
-  TunedStore& operator=(TunedStore&&) noexcept;
 
   struct Entry {
     std::int64_t kernel = 0, device = 0;  // their ids in the store

@@ -137,10 +137,6 @@ TunedStore::TunedStore(const std::string& file, const std::string& name) : file_
     damaged_.push_back(fmt::format("{} trials whose run, device or kernel is missing", lost));
 }
 
-TunedStore::~TunedStore() = default;
-TunedStore::TunedStore(TunedStore&&) noexcept = default;
-TunedStore& TunedStore::operator=(TunedStore&&) noexcept = default;
-
 TunedKernel TunedStore::read(const Entry& entry) {
   TunedKernel kernel;
   Statement row(*database_, fmt::format("SELECT k.text, {} FROM kernel k JOIN device d ON d.id = ?2 WHERE k.id = ?1",
@@ -148,8 +144,6 @@ TunedKernel TunedStore::read(const Entry& entry) {
   row.bind(1, entry.kernel).bind(2, entry.device);
   CHECK(row.step());
   kernel.text = row.text(0);
-  kernel.summary.key = entry.key;
-  kernel.summary.name = entry.name;
   kernel.summary.device = measure::read_device(row, 1);
   read_trials(entry, kernel);
   read_best(entry, kernel);
