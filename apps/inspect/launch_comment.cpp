@@ -37,8 +37,8 @@ std::string launch_comment(const measure::KernelCode& code, const Target& target
   for (const ir::Buffer& buffer : code.kernel.buffers)
     parameters.push_back(fmt::format("{} {}[{}]", buffer.name, name(buffer.dtype), join(buffer.shape, ", ")));
   parameters.insert(parameters.end(), maps.begin(), maps.end());
-  std::string text = fmt::format("// launch: {} {} of {} {}", source.blocks, source.blocks == 1 ? "block" : "blocks",
-                                 source.threads, source.threads == 1 ? "thread" : "threads");
+  std::string text =
+      fmt::format("// launch: {} of {}", counted(source.blocks, "block"), counted(source.threads, "thread"));
   if (source.dynamic_shared) text += fmt::format(", {} bytes of dynamic shared memory", source.shared_bytes);
   text += fmt::format("; {}({})\n", source.entry, join(parameters, ", "));
   for (std::size_t i = 0; i < maps.size(); ++i) {

@@ -53,8 +53,7 @@ std::string print_summary(const ir::Module& module, std::size_t width) {
       {"", "total", "", three_digits(total.flops / 1e9), three_digits(total.bytes / 1e6), intensity(total), "", ""});
   constexpr std::string_view spare[] = {"reads"};
   return align_columns(rows, {true, false, false, true, true, true, false, false}, width, spare) +
-         fmt::format("{} kernel{}, {} distinct\n", module.kernels.size(), module.kernels.size() == 1 ? "" : "s",
-                     distinct);
+         fmt::format("{}, {} distinct\n", counted(module.kernels.size(), "kernel"), distinct);
 }
 
 }  // namespace deplo::apps

@@ -41,6 +41,14 @@ std::string number_at(double y, const std::string& text) {
   return text_at(Figure::width - 2, y, Anchor::end, cut(text, text_length));
 }
 
+/// Returns the colour of a score: blue above 0, orange below, strongest at 1 and -1.
+std::string heat(double score) {
+  const double strength = std::clamp(std::abs(score), 0.0, 1.0);
+  const auto mix = [&](double to) { return static_cast<int>(std::lround(255 + (to - 255) * strength)); };
+  return score >= 0 ? fmt::format("#{:02x}{:02x}{:02x}", mix(86), mix(180), mix(233))
+                    : fmt::format("#{:02x}{:02x}{:02x}", mix(230), mix(159), mix(0));
+}
+
 }  // namespace
 
 Figure bars(std::string name, std::string title, const std::vector<BarRow>& rows, const Axis& axis) {
@@ -105,13 +113,6 @@ Figure factors(std::string name, std::string title, const std::vector<FactorRow>
     y += 17;
   }
   return {std::move(name), std::move(title), y + 6, line_at("rule", at(1), above_bars + bar_height, at(1), y) + body};
-}
-
-std::string heat(double score) {
-  const double strength = std::clamp(std::abs(score), 0.0, 1.0);
-  const auto mix = [&](double to) { return static_cast<int>(std::lround(255 + (to - 255) * strength)); };
-  return score >= 0 ? fmt::format("#{:02x}{:02x}{:02x}", mix(86), mix(180), mix(233))
-                    : fmt::format("#{:02x}{:02x}{:02x}", mix(230), mix(159), mix(0));
 }
 
 Figure heat_map(std::string name, std::string title, const HeatMap& map) {

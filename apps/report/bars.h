@@ -32,9 +32,6 @@ struct FactorRow {
 /// Draws a dot for each row. There must be at least one row.
 Figure factors(std::string name, std::string title, const std::vector<FactorRow>& rows);
 
-/// Returns the colour of a score: blue above 0, orange below, strongest at 1 and -1.
-std::string heat(double score);
-
 struct HeatMap {
   std::vector<std::string> rows, columns;
   std::vector<std::vector<double>> values;  // rows × columns; NaN: none

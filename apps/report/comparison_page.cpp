@@ -25,10 +25,15 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 std::string interval(const compare::Interval& i) { return fmt::format("{:.3f} … {:.3f}", i.low, i.high); }
 
+std::vector<std::string> labels(const Comparison& comparison) {
+  std::vector<std::string> all;
+  for (const compare::Entrant& entrant : comparison.contest.entrants) all.push_back(entrant.label);
+  return all;
+}
+
 std::size_t longest_label(const Comparison& comparison) {
   std::size_t longest = 0;
-  for (const compare::Entrant& entrant : comparison.contest.entrants)
-    longest = std::max(longest, columns(entrant.label));
+  for (const std::string& label : labels(comparison)) longest = std::max(longest, columns(label));
   return longest;
 }
 
@@ -167,8 +172,7 @@ Figure arrivals(const Comparison& comparison, std::span<const SpaceResult> space
 }
 
 Figure score_map(const Comparison& comparison, const Ordered& ordered) {
-  HeatMap map;
-  for (const auto& entrant : comparison.contest.entrants) map.columns.push_back(entrant.label);
+  HeatMap map{{}, labels(comparison), {}};
   for (const SpaceResult& space : ordered.spaces) {
     map.rows.push_back(space.name);
     map.values.emplace_back();
@@ -178,8 +182,8 @@ Figure score_map(const Comparison& comparison, const Ordered& ordered) {
 }
 
 HtmlTable spaces_table(const Comparison& comparison, const Ordered& ordered) {
-  HtmlTable table{{"space"}, {}};
-  for (const auto& entrant : comparison.contest.entrants) table.heads.push_back(entrant.label);
+  HtmlTable table{labels(comparison), {}};
+  table.heads.insert(table.heads.begin(), "space");
   const bool objectives =
       std::ranges::any_of(ordered.spaces, [](const auto& space) { return space.objective != "time"; });
   if (objectives) table.heads.emplace_back("objective");
@@ -263,19 +267,15 @@ std::vector<Figure> space_figures(const Comparison& comparison, const SpaceResul
 }
 
 void add_order(Page& page, const Comparison& comparison, const Ordered& ordered) {
-  page.key([&] {
-    std::vector<std::string> labels;
-    for (const auto& entrant : comparison.contest.entrants) labels.push_back(entrant.label);
-    return labels;
-  }());
-  const std::string subject =
-      comparison.orders.size() > 1 ? fmt::format("levels {}", compare::name(ordered.order)) : "";
+  page.key(labels(comparison));
+  const std::string levels =
+      comparison.orders.size() > 1 ? fmt::format("levels {}, ", compare::name(ordered.order)) : "";
   std::vector<Figure> figures = {standings_figure(ordered), score_over_time(comparison, ordered)};
   for (std::size_t target = 0; target < compare::target_percent.size(); ++target)
     figures.push_back(arrivals(comparison, ordered.spaces, target));
   figures.push_back(score_map(comparison, ordered));
   if (comparison.contest.regret) figures.push_back(regret_over_trials(comparison, ordered));
-  page.plots(subject.empty() ? "all spaces" : subject + ", all spaces", std::move(figures));
+  page.plots(levels + "all spaces", std::move(figures));
   page.table(standings_table(ordered));
   page.text(
       "95 %: hierarchical bootstrap over spaces and repeats. short: score at the short budget. p: Wilcoxon's "
@@ -296,9 +296,8 @@ void add_order(Page& page, const Comparison& comparison, const Ordered& ordered)
 std::string description(const Comparison& comparison) {
   const Ordered& first = comparison.orders.front();
   const compare::Contest& contest = comparison.contest;
-  std::string text = fmt::format("{} {}, {} repeats, seed {}, levels {}", first.spaces.size(),
-                                 first.spaces.size() == 1 ? "space" : "spaces", contest.repeats, contest.seed,
-                                 compare::name(first.order));
+  std::string text = fmt::format("{}, {} repeats, seed {}, levels {}", counted(first.spaces.size(), "space"),
+                                 contest.repeats, contest.seed, compare::name(first.order));
   if (contest.noisy) text += ", with noise";
   if (contest.workers > 0) text += fmt::format(", {} compilers in parallel with the device", contest.workers);
   if (contest.warm_start > 0)

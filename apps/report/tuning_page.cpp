@@ -128,12 +128,12 @@ std::string words(const StageTimes& times) {
 
 void add_schedule(Page& page, const TunedKernel& kernel, const std::string& store) {
   if (kernel.best_trail.empty()) return page.text(store + "No schedule has a valid time.");
-  const SpeedUp speed = kernel.summary.speed_up();
   const KernelSummary& summary = kernel.summary;
+  const SpeedUp speed = summary.speed_up();
   std::string text = fmt::format("{}The best schedule: {}.", store,
                                  summary.objective.empty() ? words(summary.best) : summary.best_value);
   if (speed.factor() > 0)
-    text += fmt::format(" Untuned: {}. Speed-up {}.", words(kernel.summary.untuned), print_factor(speed.factor()));
+    text += fmt::format(" Untuned: {}. Speed-up {}.", words(summary.untuned), print_factor(speed.factor()));
   if (!kernel.proof.empty()) text += fmt::format(" In exact arithmetic: {}.", kernel.proof);
   if (!kernel.fingerprint.empty()) text += fmt::format(" Fingerprint of its bits: {}.", kernel.fingerprint);
   page.text(text);
@@ -253,7 +253,7 @@ Page tuning_page(std::vector<TunedStore>& stores) {
   for (std::size_t i = 0; i < stores.size(); ++i) {
     const std::vector<TunedRun> runs = stores[i].runs();
     page.section(stores.size() > 1 ? "Runs of " + letter(i) : "Runs", true);
-    page.text(fmt::format("{} {}; the latest:", runs.size(), runs.size() == 1 ? "run" : "runs"));
+    page.text(fmt::format("{}; the latest:", counted(runs.size(), "run")));
     page.table(runs_table(runs));
   }
   return page;
