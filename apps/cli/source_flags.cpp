@@ -29,6 +29,16 @@ std::pair<std::string, std::int64_t> parse_symbol(const std::string& text) {
       fmt::format("--symbol: expected NAME=SIZE with a size between 1 and {}, found '{}'", engine::max_extent, text));
 }
 
+ir::Symbols parse_symbols(const std::vector<std::string>& texts) {
+  ir::Symbols symbols;
+  for (const std::string& text : texts) {
+    const auto [name, value] = parse_symbol(text);
+    if (!symbols.emplace(name, value).second)
+      throw Error(fmt::format("--symbol: expected each symbol once, found {} twice", name));
+  }
+  return symbols;
+}
+
 void require_source(const SourceFlags& flags, std::string_view kernel) {
   if (flags.is_empty())
     throw Error(fmt::format(
@@ -85,21 +95,6 @@ engine::Source source_of(const SourceFlags& flags) {
 
 }  // namespace
 
-ir::Symbols parse_symbols(const std::vector<std::string>& texts) {
-  ir::Symbols symbols;
-  for (const std::string& text : texts) {
-    const auto [name, value] = parse_symbol(text);
-    if (!symbols.emplace(name, value).second)
-      throw Error(fmt::format("--symbol: expected each symbol once, found {} twice", name));
-  }
-  return symbols;
-}
-
-Option add_sizes(Command command, std::vector<std::string>& symbols) {
-  return command.option("-s,--symbol", symbols, "NAME=SIZE", "Set the size of a symbol. Repeat for each symbol.")
-      .take_all();
-}
-
 engine::SourceOptions OptionFlags::read() const {
   engine::SourceOptions options;
   for (const engine::SourceOption& option : engine::source_options()) {
@@ -155,20 +150,6 @@ engine::KernelSelection SourceFlags::selection() const {
   return {source_of(*this), only};
 }
 
-void add_tile_source_flags(Command command, engine::TileSource& source, bool only_source) {
-  command.option("--tile", source.file, "FILE", "Read a tile program in Tile IR (docs/tile_programs.md).");
-  command.option("--entry", source.entry, "NAME", "With --tile: take this entry [its only one].").seldom();
-  Option argument = command.option(
-      "--arg", source.arguments, "NAME=VALUE",
-      "With --tile: pass this argument, such as n=64, A=f16[100,64] or A=a.npy. Repeat in the entry's order.");
-  argument.repeated();
-  Option grid =
-      command.option("--grid", source.grid, "X,Y,Z",
-                     "With --tile: set the number of blocks in each dimension, such as 64,2 or cdiv(a[0], 128).");
-  if (!only_source) argument.seldom(), grid.seldom();
-  for (const char* flag : {"--entry", "--arg", "--grid"}) command.needs(flag, "--tile");
-}
-
 void add_kernel_file_flags(Command command, engine::foreign::Files& files) {
   command.option("--space", files.space, "FILE",
                  "Take your own kernel: FILE describes its space (T1 as JSON, or YAML; docs/kernel_files.md).");
@@ -203,7 +184,8 @@ void add_graphs(Command command, SourceFlags& source) {
   command.option("--seq", source.seq, "N", "Set the sequence length of the block.")
       .between(std::int64_t{1}, engine::max_extent);
   for (std::size_t i = 1; i < std::size(graphs); ++i) command.excludes(graphs[i], {graphs, graphs + i});
-  add_sizes(command, source.symbols);
+  command.option("-s,--symbol", source.symbols, "NAME=SIZE", "Set the size of a symbol. Repeat for each symbol.")
+      .take_all();
   command.excludes("--symbol", {"--file", "--model"});
   command.needs("--model", "--seq");
   command.needs("--seq", "--model");
@@ -224,13 +206,20 @@ void add_file_functions(Command command, SourceFlags& source) {
   command.needs("--set", "--file");
 }
 
-void add_kernel(Command command, SourceFlags& source) {
-  command.option("-k,--kernel", source.kernel, "KERNEL", "Read a kernel of configs/kernels or a .loop file.");
-  command.excludes("--kernel", {std::begin(graphs), std::end(graphs)});
-}
-
 void add_tile_program(Command command, SourceFlags& source) {
-  add_tile_source_flags(command, source.tile, false);
+  engine::TileSource& tile = source.tile;
+  command.option("--tile", tile.file, "FILE", "Read a tile program in Tile IR (docs/tile_programs.md).");
+  command.option("--entry", tile.entry, "NAME", "With --tile: take this entry [its only one].").seldom();
+  command
+      .option("--arg", tile.arguments, "NAME=VALUE",
+              "With --tile: pass this argument, such as n=64, A=f16[100,64] or A=a.npy. Repeat in the entry's order.")
+      .repeated()
+      .seldom();
+  command
+      .option("--grid", tile.grid, "X,Y,Z",
+              "With --tile: set the number of blocks in each dimension, such as 64,2 or cdiv(a[0], 128).")
+      .seldom();
+  for (const char* flag : {"--entry", "--arg", "--grid"}) command.needs(flag, "--tile");
   command.excludes("--tile", {std::begin(graphs), std::end(graphs)});
   command.excludes("--symbol", {"--tile"});
 }
@@ -245,7 +234,8 @@ void add_kernel_file(Command command, SourceFlags& source) {
 
 void add_source_flags(Command command, SourceFlags& source) {
   add_graphs(command, source);
-  add_kernel(command, source);
+  command.option("-k,--kernel", source.kernel, "KERNEL", "Read a kernel of configs/kernels or a .loop file.");
+  command.excludes("--kernel", {std::begin(graphs), std::end(graphs)});
   add_tile_program(command, source);
   add_kernel_file(command, source);
   command.excludes("--kernel", {"--tile", "--space"});

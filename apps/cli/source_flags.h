@@ -49,16 +49,9 @@ struct SourceFlags {
   engine::KernelSelection selection() const;
 };
 
-/// Parses texts of the form NAME=SIZE. Throws Error.
-ir::Symbols parse_symbols(const std::vector<std::string>& texts);
-/// Adds --symbol.
-Option add_sizes(Command command, std::vector<std::string>& symbols);
 /// Adds the flags that name a source and those of engine::source_options(): -c, --file, --pt2, --model, --layer, --seq,
 /// --kernel, --symbol, and those of a tile program and a kernel file.
 void add_source_flags(Command command, SourceFlags&);
-/// Adds --tile, --entry, --arg and --grid. `only_source`: the command takes no other source, so --help shows the launch
-/// flags.
-void add_tile_source_flags(Command command, engine::TileSource&, bool only_source);
 /// Adds --space and --kernel-file.
 void add_kernel_file_flags(Command command, engine::foreign::Files&);
 /// Adds --configuration of a kernel file, which needs --space.
