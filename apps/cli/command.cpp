@@ -55,20 +55,15 @@ Option& Option::show_default() {
   return *this;
 }
 
-Option& Option::between(std::int64_t min, std::int64_t max) {
+template <one_of<std::int64_t, std::uint64_t, double> Number>
+Option& Option::between(Number min, Number max) {
   option_->check(in_range(min, max));
   return *this;
 }
 
-Option& Option::between(std::uint64_t min, std::uint64_t max) {
-  option_->check(in_range(min, max));
-  return *this;
-}
-
-Option& Option::between(double min, double max) {
-  option_->check(in_range(min, max));
-  return *this;
-}
+template Option& Option::between(std::int64_t, std::int64_t);
+template Option& Option::between(std::uint64_t, std::uint64_t);
+template Option& Option::between(double, double);
 
 Option& Option::repeated() {
   option_->take_all()->allow_extra_args(false);

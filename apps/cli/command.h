@@ -32,9 +32,8 @@ class Option {
   /// --help shows the variable's current value as the default.
   Option& show_default();
   /// Refuses a value that is not a number, or is outside the range.
-  Option& between(std::int64_t min, std::int64_t max);
-  Option& between(std::uint64_t min, std::uint64_t max);
-  Option& between(double min, double max);
+  template <one_of<std::int64_t, std::uint64_t, double> Number>
+  Option& between(Number min, Number max);
   /// The option may be given several times, with one value each time.
   Option& repeated();
   /// The option takes all words after it, and may be given several times.
