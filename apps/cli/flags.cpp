@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -29,12 +30,11 @@ void add_objective(Command command, std::string& objective) {
                  "time].");
 }
 
-void add_device(Command command, std::string& device, bool without_times) {
-  const std::string_view last = without_times ? ", interpreter or ptx:sm_N" : " or interpreter";
-  command
-      .option("--device", device, "DEVICE",
-              fmt::format("Use this device: cuda, cuda:N, opencl, opencl:N{} (see `deplo devices`).", last))
-      .show_default();
+void add_seed(Command command, std::uint64_t& seed, const std::string& help) {
+  command.option("--seed", seed, "N", help)
+      .between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max())
+      .show_default()
+      .seldom();
 }
 
 void add_restrictions(Command command, std::vector<std::string>& restrictions, std::string_view otherwise) {

@@ -1,5 +1,6 @@
 // Flags that several commands share.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,8 +28,8 @@ void add_nearest(Command command, bool& nearest);
 /// Adds --objective for recorded spaces. Its value is for search::parse_objective().
 void add_objective(Command command, std::string& objective);
 
-/// Adds --device. `without_times`: whether the command takes the PTX machine, which has no times.
-void add_device(Command command, std::string& device, bool without_times);
+/// Adds --seed.
+void add_seed(Command command, std::uint64_t& seed, const std::string& help);
 /// Adds --restrict, which may be repeated. Its values are for parse_restrictions(). `otherwise`: names the restrictions
 /// that hold if the flag names none, for the text of --help.
 void add_restrictions(Command command, std::vector<std::string>& restrictions, std::string_view otherwise);

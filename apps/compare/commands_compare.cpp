@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <limits>
 #include <memory>
 #include <system_error>
 #include <thread>
@@ -95,10 +94,7 @@ void add_contest(Command command, CompareFlags& flags) {
   command.option("--repeats", contest.repeats, "N", "Run each strategy N times on each space.")
       .between(std::int64_t{1}, max_repeats)
       .show_default();
-  command.option("--seed", contest.seed, "N", "Set the seed. The same seed gives the same figures, for any --jobs.")
-      .between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max())
-      .show_default()
-      .seldom();
+  add_seed(command, contest.seed, "Set the seed. The same seed gives the same figures, for any --jobs.");
   command.option("--jobs", contest.threads, "N", "Use N threads [one per processor].")
       .between(std::int64_t{1}, std::int64_t{1024});
   command
@@ -125,12 +121,6 @@ void add_contest(Command command, CompareFlags& flags) {
               "Simulate N compilers that work in parallel with the device; 0: compile and measure in turn [0].")
       .between(std::int64_t{0}, std::int64_t{1024})
       .seldom();
-}
-
-void add_regret(Command command, CompareFlags& flags) {
-  command.flag("--regret", flags.contest.regret,
-               "Also show how far the best schedule is from the best known one after 5 to 60 trials, and what noise "
-               "costs when the best is chosen (docs/comparing.md).");
 }
 
 void add_beginnings(Command command, CompareFlags& flags) {
@@ -209,7 +199,9 @@ void add_compare(Command command, int& exit_code) {
       .take_all()
       .seldom();
   add_contest(command, *flags);
-  add_regret(command, *flags);
+  command.flag("--regret", flags->contest.regret,
+               "Also show how far the best schedule is from the best known one after 5 to 60 trials, and what noise "
+               "costs when the best is chosen (docs/comparing.md).");
   add_beginnings(command, *flags);
   auto tuning = std::make_shared<TuningFlags>();
   add_tuning(command, *tuning);

@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include <limits>
 #include <memory>
 
 #include "apps/cli/commands.h"
@@ -97,10 +96,7 @@ void add_space(Command command, int& exit_code) {
       .between(std::int64_t{1}, engine::max_count)
       .show_default()
       .seldom();
-  command.option("--seed", options.seed, "N", "Draw the random paths from this seed.")
-      .between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max())
-      .show_default()
-      .seldom();
+  add_seed(command, options.seed, "Draw the random paths from this seed.");
   command.flag("--enumerate", options.enumerate, "Walk every schedule instead of random paths.");
   command.option("--limit", options.limit, "N", "Enumerate at most N schedules.")
       .between(std::int64_t{1}, engine::max_count)

@@ -1,7 +1,6 @@
 // `deplo check`.
 #include <unistd.h>
 
-#include <limits>
 #include <memory>
 #include <string>
 
@@ -76,10 +75,6 @@ void add_check_source(Command command, engine::TileSource& source, CudaCheckOpti
                  "Set the number of blocks in each dimension, such as 64,2, or with --tile cdiv(a[0], 128).");
 }
 
-constexpr const char* reference_help =
-    "With --cuda: compare with this PyTorch expression, whose inputs are the kernel's arrays, by name "
-    "(docs/ptx_machine.md).";
-
 void add_cuda_flags(Command command, CudaCheckOptions& options) {
   command
       .option("--threads", options.threads, "X,Y,Z",
@@ -97,7 +92,9 @@ void add_cuda_flags(Command command, CudaCheckOptions& options) {
               "With --cuda or --space: run the kernel N times, each with another order of the threads.")
       .between(std::int64_t{1}, std::int64_t{1'000'000})
       .show_default();
-  command.option("--reference", options.reference, "CODE", reference_help);
+  command.option("--reference", options.reference, "CODE",
+                 "With --cuda: compare with this PyTorch expression, whose inputs are the kernel's arrays, by name "
+                 "(docs/ptx_machine.md).");
   for (const char* flag : {"--threads", "--shared-bytes", "--reference"}) command.needs(flag, "--cuda");
   for (const char* flag : {"--target", "--runs"}) command.excludes(flag, {"--tile"});
 }
@@ -126,10 +123,7 @@ void add_check(Command command, int& exit_code) {
   add_check_source(command, options.source, flags->cuda);
   add_cuda_flags(command, flags->cuda);
   add_file_flags(command, flags->file);
-  command.option("--seed", options.seed, "N", "Draw the arrays' values and the order of the blocks from this seed.")
-      .between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max())
-      .show_default()
-      .seldom();
+  add_seed(command, options.seed, "Draw the arrays' values and the order of the blocks from this seed.");
   add_inputs(command, flags->inputs);
   add_tolerance(command, flags->file.tolerance);
   command.excludes("--tolerance", {"--tile"});

@@ -1,6 +1,6 @@
 #include "apps/run/device_flags.h"
 
-#include <limits>
+#include <fmt/format.h>
 
 #include "apps/cli/flags.h"
 #include "engine/compile/tuned.h"
@@ -9,16 +9,17 @@
 namespace deplo::apps {
 
 void add_device_flags(Command command, DeviceOptions& options, std::string& inputs, bool without_times) {
-  add_device(command, options.device, without_times);
+  command
+      .option("--device", options.device, "DEVICE",
+              fmt::format("Use this device: cuda, cuda:N, opencl, opencl:N{} (see `deplo devices`).",
+                          without_times ? ", interpreter or ptx:sm_N" : " or interpreter"))
+      .show_default();
   command
       .option("--target", options.target, "TARGET",
               "Compile for this target: a name under configs/targets, or auto (that of the device).")
       .show_default()
       .seldom();
-  command.option("--seed", options.seed, "N", "Draw random inputs and parameters from this seed.")
-      .between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max())
-      .show_default()
-      .seldom();
+  add_seed(command, options.seed, "Draw random inputs and parameters from this seed.");
   add_tolerance(command, options.tolerance);
   add_inputs(command, inputs);
   command.option("--tuned", options.tuned, "FILE",
