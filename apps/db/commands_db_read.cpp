@@ -33,7 +33,7 @@ struct ReadFlags {
 };
 
 std::unique_ptr<measure::sqlite::Database> open(const ReadFlags& flags) {
-  return measure::open_read_only(flags.store.existing_file());
+  return measure::open_read_only(flags.store.file());
 }
 
 std::string print_sizes(const measure::sqlite::Rows& sizes) {
@@ -45,7 +45,7 @@ std::string print_sizes(const measure::sqlite::Rows& sizes) {
 }
 
 void run_info(const ReadFlags& flags) {
-  const std::string file = flags.store.existing_file();
+  const std::string file = flags.store.file();
   if (flags.migrate) {
     if (!std::filesystem::exists(file))
       throw Error(fmt::format("store {}: expected a store, found no such file", file));
@@ -120,8 +120,7 @@ Json best_json(const measure::sqlite::Rows& best, Fronts fronts) {
 void run_best(const ReadFlags& flags) {
   const auto database = open(flags);
   const measure::sqlite::Rows best = measure::upkeep::best_schedules(*database, flags.filter);
-  if (best.rows.empty())
-    throw Error(fmt::format("{}: {}", flags.store.existing_file(), nothing_valid(*database, flags.filter)));
+  if (best.rows.empty()) throw Error(fmt::format("{}: {}", flags.store.file(), nothing_valid(*database, flags.filter)));
   const std::vector<std::optional<measure::Front>> fronts = measure::upkeep::stored_fronts(*database, flags.filter);
   print_result(flags.json ? best_json(best, fronts).print_lines(2) : table_of(best, fronts));
 }
@@ -134,7 +133,7 @@ void run_diff(const ReadFlags& flags) {
 }
 
 int run_check(const ReadFlags& flags) {
-  const std::string file = flags.store.existing_file();
+  const std::string file = flags.store.file();
   const auto database = measure::open_read_only(file);
   const measure::sqlite::Rows faults = measure::upkeep::check_store(*database);
   print_answer(faults, flags.json, fmt::format("{}: sound", file));
@@ -191,8 +190,8 @@ void run_families(const ReadFlags& flags) {
       {"family", "device", "goal", "loss_percent", "sizes", "state", "schedule", "when", "trail"}, {}};
   for (const auto& row : measure::upkeep::family_rules(*open(flags), flags.filter).rows) {
     const std::string& name = measure::sqlite::text_of(row[0]);
-    const engine::DispatchRule rule = engine::parse_rule(
-        measure::sqlite::text_of(row[6]), fmt::format("{}: the family {}", flags.store.existing_file(), name));
+    const engine::DispatchRule rule = engine::parse_rule(measure::sqlite::text_of(row[6]),
+                                                         fmt::format("{}: the family {}", flags.store.file(), name));
     const std::vector<std::string> when = conditions(rule);
     const bool current = measure::sqlite::text_of(row[5]) == rules::version_of(rules::pipeline());
     for (std::size_t i = 0; i < rule.schedules.size(); ++i)
@@ -206,7 +205,7 @@ void run_families(const ReadFlags& flags) {
 
 /// Prints a row for each knob or, if --knob names one, for each kernel.
 void run_heuristics(const ReadFlags& flags) {
-  const std::string file = flags.store.existing_file();
+  const std::string file = flags.store.file();
   std::vector<engine::FirstOption> options = engine::first_options(file, flags.filter.kernel);
   const std::string none = "no kernel has trials with values other than the heuristic's";
   if (flags.knob.empty()) {

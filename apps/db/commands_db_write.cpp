@@ -69,7 +69,7 @@ struct PruneFlags {
 };
 
 void run_prune(const PruneFlags& flags) {
-  const std::string file = flags.store.existing_file();
+  const std::string file = flags.store.file();
   measure::sqlite::Rows rows;
   {
     const auto reader = measure::open_read_only(file);
@@ -102,7 +102,7 @@ std::string what_is_missing(const engine::MachineCodeCounts& counts) {
 int run_instructions(const InstructionFlags& flags) {
   using measure::upkeep::Chosen;
   const Chosen chosen = flags.all ? Chosen::all : Chosen::best;
-  const std::string file = flags.store.existing_file();
+  const std::string file = flags.store.file();
   // throws for a store of another version, and for one that does not exist, which is then not created
   measure::open_read_only(file);
   const auto store = measure::open_database(file);

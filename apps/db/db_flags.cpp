@@ -18,15 +18,12 @@ std::string StoreChoice::file() const {
   if (!argument.empty() && !option.empty())
     throw Error(fmt::format("expected one store, found '{}' and --store {}", argument, option));
   if (!argument.empty()) return argument;
-  return option.empty() ? engine::default_store() : option;
-}
-
-std::string StoreChoice::existing_file() const {
+  if (!option.empty()) return option;
   std::error_code ignored;
-  std::string name = file();
-  if (argument.empty() && option.empty() && !std::filesystem::exists(name, ignored))
-    throw Error(fmt::format("expected a store, found none: name one, or let `deplo tune` write your own, {}", name));
-  return name;
+  std::string own = engine::default_store();
+  if (!std::filesystem::exists(own, ignored))
+    throw Error(fmt::format("expected a store, found none: name one, or let `deplo tune` write your own, {}", own));
+  return own;
 }
 
 void add_store(Command command, StoreChoice& store) {

@@ -13,10 +13,9 @@ namespace deplo::apps {
 /// The store that a command uses: its argument, or --store, or the user's own.
 struct StoreChoice {
   std::string argument, option;
-  /// Returns the store's file. Throws Error if both the argument and --store are given.
+  /// Returns the store's file. Throws Error if both the argument and --store are given, or if no store is named and the
+  /// user's own does not exist.
   std::string file() const;
-  /// The same, but throws Error if no store is named and the user's own does not exist.
-  std::string existing_file() const;
 };
 void add_store(Command command, StoreChoice& store);
 void add_json(Command command, bool& json);
