@@ -94,11 +94,8 @@ std::string import_files(search::SpaceFiles& files, const search::Reading& readi
   return text;
 }
 
-int run_import(const ImportFlags& flags) {
-  if (flags.list_formats) {
-    print_result(search::recorded_formats());
-    return 0;
-  }
+void run_import(const ImportFlags& flags) {
+  if (flags.list_formats) return print_result(search::recorded_formats());
   if (flags.files.empty()) throw Error("expected a recorded space or a pack to import, found none; see --help");
   engine::make_default_folder(flags.store);
   search::Reading reading{flags.columns, {}};
@@ -107,7 +104,6 @@ int run_import(const ImportFlags& flags) {
   std::string text = import_files(files, reading, flags.store);
   for (const std::string& line : files.left_out().lines()) text += line + "\n";
   print_result(text);
-  return 0;
 }
 
 search::Format parse_format(const std::string& name) {
@@ -167,7 +163,7 @@ void keep_latest(std::vector<NamedSpace>& spaces) {
   spaces = std::move(kept);
 }
 
-int export_pack(const ExportFlags& flags) {
+void export_pack(const ExportFlags& flags) {
   const auto database = measure::open_read_only(flags.store);
   const measure::Pack pack =
       measure::upkeep::pack_of(*database, {.kernel = flags.kernel, .device = flags.device, .status = {}});
@@ -175,10 +171,9 @@ int export_pack(const ExportFlags& flags) {
     throw Error(fmt::format("{}: expected measured schedules to export, found none", flags.store));
   write_file(flags.pack, print(pack));
   print_result(fmt::format("{}: {}\n", flags.pack, describe(pack)));
-  return 0;
 }
 
-int run_export(const ExportFlags& flags) {
+void run_export(const ExportFlags& flags) {
   if (!flags.pack.empty()) return export_pack(flags);
   const search::Format format = parse_format(flags.format);
   std::vector<NamedSpace> found = with_names(engine::read_stored_spaces(flags.store));
@@ -205,10 +200,9 @@ int run_export(const ExportFlags& flags) {
     print_result(text);
   else
     write_file(flags.output, text);
-  return 0;
 }
 
-void add_import(Command command, int& exit_code) {
+void add_import(Command command) {
   auto flags = std::make_shared<ImportFlags>();
   command.describe(
       "Import recorded spaces, packs, or times of libraries into a store.\nColumns of a table are recognized by their "
@@ -243,10 +237,10 @@ void add_import(Command command, int& exit_code) {
       .delimiter(',')
       .take_all();
   add_objective(command, flags->objective);
-  command.run([flags, &exit_code] { exit_code = run_import(*flags); });
+  command.run([flags] { run_import(*flags); });
 }
 
-void add_export(Command command, int& exit_code) {
+void add_export(Command command) {
   auto flags = std::make_shared<ExportFlags>();
   command.describe(
       "Export the trials of one kernel on one device, for other tools; or, with --pack, the best schedules of all "
@@ -265,7 +259,7 @@ void add_export(Command command, int& exit_code) {
       "--pack", flags->pack, "FILE",
       "Write a pack: the best schedule of each kernel and device, as text that can be kept in git (docs/database.md).");
   command.excludes("--pack", {"--format", "--output"});
-  command.run([flags, &exit_code] { exit_code = run_export(*flags); });
+  command.run([flags] { run_export(*flags); });
 }
 
 }  // namespace
@@ -274,8 +268,8 @@ void add_db(Command command, int& exit_code) {
   command.describe("Inspect, compare, check, merge, prune, import and export stores.");
   add_db_readers(command, exit_code);
   add_db_writers(command, exit_code);
-  add_import(command.add("import"), exit_code);
-  add_export(command.add("export"), exit_code);
+  add_import(command.add("import"));
+  add_export(command.add("export"));
   command.one_at_most();  // no second subcommand, because a store may be called `best`
 }
 
