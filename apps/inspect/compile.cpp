@@ -106,17 +106,17 @@ std::string trace(const rules::Apart& pair) {
 }
 
 /// Returns a line such as "schedule: tuned" about a kernel's schedule, as a comment in the level's language.
-std::string remark(const std::string& which, double measured_us, const std::string& from, const std::string& note,
-                   const engine::TunedCache& cache, const CompileOptions& options) {
+std::string remark(const std::string& which, const engine::Provenance& of, const engine::TunedCache& cache,
+                   const CompileOptions& options) {
   std::string text = fmt::format("{} {}", is_source(options.level) ? "//" : "#", which);
-  if (measured_us > 0) text += fmt::format(", measured {} us", significant(measured_us));
-  if (!from.empty()) text += " as " + from;
+  if (of.measured_us > 0) text += fmt::format(", measured {} us", significant(of.measured_us));
+  if (!of.from.empty()) text += " as " + of.from;
   text += ", by " + cache.file();
-  return text + (note.empty() ? "" : "; " + note) + "\n";
+  return text + (of.note.empty() ? "" : "; " + of.note) + "\n";
 }
 
-std::string remark(const engine::Schedule& of, const engine::TunedCache& cache, const CompileOptions& options) {
-  return remark(fmt::format("schedule: {}", name(of.origin)), of.measured_us, of.from, of.note, cache, options);
+std::string remark(const engine::Provenance& of, const engine::TunedCache& cache, const CompileOptions& options) {
+  return remark(fmt::format("schedule: {}", name(of.origin)), of, cache, options);
 }
 
 /// Returns a line about the decisions that a graph or a launch gets; "" unless they are tuned or stale.
@@ -243,18 +243,13 @@ std::string compile_kernels(const std::vector<engine::LoadedKernel>& kernels, bo
 /// Prints an opaque kernel at options.level, or its table. `title`: lines of comments about the kernel, printed first.
 std::string print_opaque(const std::string& name, const measure::KernelCode& code, const Target& target,
                          const CompileOptions& options, const std::string& title) {
-  if (options.level == "cubin") return print_code(name, code, target, options);
-  if (options.resources) {
-    ResourceTable table(target);
+  const auto print_in = [&](auto table) {
     table.add(name, code);
     return title + table.print(options.width);
-  }
-  if (options.instructions) {
-    InstructionTable table(target);
-    table.add(name, code);
-    return title + table.print(options.width);
-  }
-  return title + print_code(name, code, target, options);
+  };
+  if (options.resources) return print_in(ResourceTable(target));
+  if (options.instructions) return print_in(InstructionTable(target));
+  return (options.level == "cubin" ? "" : title) + print_code(name, code, target, options);
 }
 
 /// Prints the only kernel of a launch that is lowered block by block to Kernel IR. `why`: why it is not lowered to Loop
@@ -278,8 +273,7 @@ std::string compile_blocks(engine::TileLaunch launch, const std::string& why, co
     const engine::OpaqueSchedule schedule = cache->find(program);
     if (options.require_tuned) cache->require_tuned("--require-tuned");
     trail = schedule.trail;
-    about = remark(fmt::format("schedule: {}", name(schedule.origin)), schedule.measured_us, "", schedule.note, *cache,
-                   options);
+    about = remark(schedule, *cache, options);
   }
   rules::BlockKernel kernel = program.lower(program.schedule(trail).value_or_throw());
   if (options.level == "kernel") return print(kernel.kernel);
@@ -302,13 +296,12 @@ std::string compile_file(CompileOptions options) {
   std::string about = fmt::format("// configuration: {}{}\n", options.configuration.empty() ? "default" : "given",
                                   replaced.empty() ? "" : "; " + replaced);
   if (backend.cache) {
-    const engine::OpaqueSchedule schedule = backend.cache->find(file);
+    engine::OpaqueSchedule schedule = backend.cache->find(file);
     if (options.require_tuned) backend.cache->require_tuned("--require-tuned");
     trail = schedule.trail;
-    about = remark(schedule.origin == engine::Origin::tuned ? "configuration: tuned" : "configuration: default",
-                   schedule.measured_us, "",
-                   schedule.note.empty() && schedule.origin != engine::Origin::tuned ? replaced : schedule.note,
-                   *backend.cache, options);
+    const bool is_tuned = schedule.origin == engine::Origin::tuned;
+    if (schedule.note.empty() && !is_tuned) schedule.note = replaced;
+    about = remark(is_tuned ? "configuration: tuned" : "configuration: default", schedule, *backend.cache, options);
   }
   const measure::KernelCode code = file.code(*file.space().find(trail));
   return print_opaque(file.name(), code, backend.target, options, about);
