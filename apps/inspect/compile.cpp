@@ -12,7 +12,6 @@
 #include "apps/inspect/launch_comment.h"
 #include "apps/inspect/machine_code.h"
 #include "apps/inspect/module_summary.h"
-#include "apps/inspect/tile_program.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/text/text.h"
@@ -24,6 +23,7 @@
 #include "engine/source/tile_program/form.h"
 #include "engine/source/tile_program/tile_launch.h"
 #include "ir/tile_program/program.h"
+#include "ir/tile_program/text/text.h"
 #include "measure/check/prove.h"
 #include "measure/cuda/compiler/tileiras.h"
 #include "measure/device.h"
@@ -359,6 +359,17 @@ std::string compile_graph(const engine::Source& source, const CompileOptions& op
   return text + (options.summary ? print_summary(module, options.width)
                                  : compile_kernels(engine::pick_kernels(module, options.selection.only), true, options,
                                                    std::move(backend)));
+}
+
+/// Reads, verifies and prints a tile program: all its entries, or the named one. Throws Error with the place of a
+/// mistake.
+std::string print_tile_program(const engine::TileSource& source) {
+  ir::tile_program::Program program = ir::tile_program::read_program(read_file(find_data(source.file)), source.file);
+  if (!source.entry.empty()) {
+    const std::string name = find_entry(program, source.entry).name;
+    std::erase_if(program.entries, [&](const ir::tile_program::Entry& entry) { return entry.name != name; });
+  }
+  return print(program);
 }
 
 /// Throws Error for options that do not apply to the source or to the level.
