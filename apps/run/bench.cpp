@@ -30,10 +30,8 @@ namespace deplo::apps {
 namespace {
 
 BenchTime bench_time(const Result<measure::Timing>& result) {
-  if (!result.ok())
-    return {fmt::format("{}: {}", status_name(result.failure().status), result.failure().message), 0, 0, 1, 1, {}};
-  const measure::Timing& t = result.value();
-  return {"", t.median_us, t.warm_us, t.batch, t.sets, t.samples};
+  if (result.ok()) return {result.value(), ""};
+  return {{}, fmt::format("{}: {}", status_name(result.failure().status), result.failure().message)};
 }
 
 void compare(BenchBaseline& baseline, const BenchTime& ours) {

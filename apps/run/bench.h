@@ -13,6 +13,7 @@
 #include "engine/source/load.h"
 #include "measure/protocol/interval.h"
 #include "measure/protocol/protocol.h"
+#include "measure/protocol/sampling.h"
 
 namespace deplo::apps {
 
@@ -26,12 +27,9 @@ struct BenchOptions : DeviceOptions {  // if `tuned` is not set: `store` if it e
   std::vector<std::string> ab;  // two trails, timed against each other instead of known schedules; the first is `ours`
 };
 
-/// A contender's times, or its failure.
-struct BenchTime {
+/// A contender's times, or its failure. Sample i of all contenders is of the same round.
+struct BenchTime : measure::Timing {
   std::string failure;  // "wrong_result: …"; "": it was timed
-  double median_us = 0, warm_us = 0;
-  int batch = 1, sets = 1;
-  std::vector<double> samples;  // µs; sample i of all contenders is of the same round
 };
 
 /// The precision of a baseline that is deplo's own kernel with another schedule.
