@@ -71,7 +71,7 @@ std::vector<OutputCheck> compare_arrays(const engine::TileLaunch& launch, const 
 
 RunReport run_blocks(const RunOptions& options, const std::string& why, Progress& progress) {
   check_options(options, why);
-  engine::TileLaunch launch = read_tile_launch(*options.source.tile(), options);
+  engine::TileLaunch launch = read_tile_launch(*options.source.tile(), options.inputs);
   const std::vector<tiles::Array> before = make_arrays(launch, options.seed);
 
   // The interpreter runs first, because it finds errors that a device does not report.

@@ -1,6 +1,4 @@
 // `deplo check`.
-#include <unistd.h>
-
 #include <memory>
 #include <string>
 
@@ -11,7 +9,6 @@
 #include "apps/run/file_check.h"
 #include "apps/run/tile_run.h"
 #include "core/error.h"
-#include "core/text/text.h"
 #include "engine/source/experiment.h"
 
 namespace deplo::apps {
@@ -56,7 +53,7 @@ void check(CheckFlags& flags) {
     throw Error("expected the flag --tile, --cuda or --space, found none; see --help");
   if (!flags.inputs.empty()) flags.options.inputs = engine::load_inputs(flags.inputs);
   const TileRunReport report = run_tile_program(flags.options);
-  print_result(flags.json ? print_json(report) : print_table(report, terminal_width(STDOUT_FILENO)));
+  print_result(flags.json ? print_json(report) : print_table(report));
 }
 
 void add_check_source(Command command, engine::TileSource& source, CudaCheckOptions& cuda) {

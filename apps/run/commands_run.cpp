@@ -43,7 +43,7 @@ int run_on_interpreter(const RunFlags& flags, const engine::TileSource& source) 
   refuse(options.reference.has_value(), "--reference");
   const TileRunReport report =
       run_tile_program({.source = source, .inputs = options.inputs, .seed = options.seed, .outputs = options.outputs});
-  print_result(flags.json ? print_json(report) : print_table(report, terminal_width(STDOUT_FILENO)));
+  print_result(flags.json ? print_json(report) : print_table(report));
   return 0;
 }
 

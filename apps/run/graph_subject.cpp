@@ -56,11 +56,11 @@ void raise_to_mean(std::vector<double>& bounds) {
 
 class GraphSubject : public Subject {
  public:
-  GraphSubject(const engine::Source& source, const RunOptions& options)
+  explicit GraphSubject(const RunOptions& options)
       : seed_(options.seed),
-        graph_(read_given(source, options.inputs)),
+        graph_(read_given(options.source, options.inputs)),
         whole_(graph_),
-        passes_(engine::passes_of(source.options, engine::fusion_target(options.target, options.device))) {
+        passes_(engine::passes_of(options.source.options, engine::fusion_target(options.target, options.device))) {
     note_ = graph_.note;
     for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
       const ir::torch::Node& node = graph_.nodes[static_cast<std::size_t>(graph_.outputs[i])];
@@ -158,8 +158,8 @@ std::vector<std::vector<double>> rounding_of(const ir::torch::Graph& graph,
   return bounds;
 }
 
-std::unique_ptr<Subject> read_graph_subject(const engine::Source& source, const RunOptions& options) {
-  return std::make_unique<GraphSubject>(source, options);
+std::unique_ptr<Subject> read_graph_subject(const RunOptions& options) {
+  return std::make_unique<GraphSubject>(options);
 }
 
 }  // namespace deplo::apps

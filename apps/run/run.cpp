@@ -10,6 +10,7 @@
 #include "apps/run/file_run.h"
 #include "apps/run/output_files.h"
 #include "apps/run/subject.h"
+#include "apps/run/tile_run.h"
 #include "core/error.h"
 #include "engine/compile/compiled_module.h"
 #include "engine/compile/plan.h"
@@ -443,8 +444,8 @@ engine::LaunchForm form_of(const RunOptions& options, const engine::TileLaunch& 
 RunReport run(const RunOptions& options, Progress& progress) {
   if (options.source.kernel_file() != nullptr) return run_file(options, progress);
   const engine::TileSource* const tile = options.source.tile();
-  if (tile == nullptr) return Runner(options, read_graph_subject(options.source, options), progress).run();
-  engine::TileLaunch launch = read_tile_launch(*tile, options);
+  if (tile == nullptr) return Runner(options, read_graph_subject(options), progress).run();
+  engine::TileLaunch launch = read_tile_launch(*tile, options.inputs);
   engine::LaunchForm form = form_of(options, launch, progress);
   if (form.module)
     return Runner(options, tile_subject(std::move(launch), std::move(*form.module), options), progress).run();
@@ -459,8 +460,8 @@ bool ProofReport::refuted() const {
 
 ProofReport prove_emitted(const RunOptions& options, Progress& progress) {
   const engine::TileSource* const tile = options.source.tile();
-  if (tile == nullptr) return Runner(options, read_graph_subject(options.source, options), progress).prove();
-  engine::TileLaunch launch = read_tile_launch(*tile, options);
+  if (tile == nullptr) return Runner(options, read_graph_subject(options), progress).prove();
+  engine::TileLaunch launch = read_tile_launch(*tile, options.inputs);
   engine::LaunchForm form = choose_form(launch, options.source.options, engine::take_form(engine::by_elements));
   if (!form.module) throw Error("--prove: expected a tile program that becomes kernels, found: " + form.why_blocks);
   return Runner(options, tile_subject(std::move(launch), std::move(*form.module), options), progress).prove();

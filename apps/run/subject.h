@@ -58,9 +58,7 @@ std::vector<std::vector<double>> rounding_of(const ir::torch::Graph&, const std:
                                              const std::vector<std::vector<double>>& reference);
 
 /// Throws Error if there is no such source, or if its inputs are wrong.
-std::unique_ptr<Subject> read_graph_subject(const engine::Source&, const RunOptions&);
-/// The launch with the inputs of the options. Throws Error like read_graph_subject().
-engine::TileLaunch read_tile_launch(const engine::TileSource&, const RunOptions&);
+std::unique_ptr<Subject> read_graph_subject(const RunOptions&);
 /// `module`: the kernels of the launch.
 std::unique_ptr<Subject> tile_subject(engine::TileLaunch, ir::Module, const RunOptions&);
 

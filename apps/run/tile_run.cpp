@@ -38,11 +38,15 @@ void add_array(OutputFiles& files, const tiles::Array& array, const tiles::Exten
   files.add(array.name, measure::npy_bytes(measure::numbers_of(array, dtype), {dtype, shape}));
 }
 
-TileRunReport run_tile_program(const TileRunOptions& options) {
-  engine::TileLaunch given = read_launch(options.source);
-  engine::Inputs inputs = options.inputs;
-  give(inputs, given);
+engine::TileLaunch read_tile_launch(const engine::TileSource& source, engine::Inputs inputs) {
+  engine::TileLaunch launch = read_launch(source);
+  give(inputs, launch);
   check_met(inputs);
+  return launch;
+}
+
+TileRunReport run_tile_program(const TileRunOptions& options) {
+  const engine::TileLaunch given = read_tile_launch(options.source, options.inputs);
   std::vector<tiles::Array> arrays = make_arrays(given, options.seed);
   tiles::Launch launch = launch_of(given, options.seed);
   launch.poison = options.poison;
@@ -66,7 +70,7 @@ TileRunReport run_tile_program(const TileRunOptions& options) {
   return report;
 }
 
-std::string print_table(const TileRunReport& report, std::size_t) {
+std::string print_table(const TileRunReport& report) {
   std::string text = report.printed;
   if (!text.empty() && !text.ends_with('\n')) text += '\n';
   text += fmt::format("{} on the interpreter: {} x {} x {} blocks, {} operations, seed {}\n", report.entry,

@@ -38,9 +38,11 @@ struct TileRunReport {
   std::vector<TileArray> arrays;
 };
 
+/// Returns the launch with these inputs. Throws Error if there is no such source, or if an input is wrong.
+engine::TileLaunch read_tile_launch(const engine::TileSource&, engine::Inputs);
 /// Runs the entry. Throws Error for wrong options, and like run() of interpret.h.
 TileRunReport run_tile_program(const TileRunOptions&);
-std::string print_table(const TileRunReport&, std::size_t width);
+std::string print_table(const TileRunReport&);
 std::string print_json(const TileRunReport&);
 
 /// Adds the array to the files as NAME.npy.

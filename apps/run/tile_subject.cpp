@@ -127,14 +127,6 @@ class TileSubject : public Subject {
 
 }  // namespace
 
-engine::TileLaunch read_tile_launch(const engine::TileSource& source, const RunOptions& options) {
-  engine::TileLaunch launch = read_launch(source);
-  engine::Inputs inputs = options.inputs;
-  give(inputs, launch);
-  check_met(inputs);
-  return launch;
-}
-
 std::unique_ptr<Subject> tile_subject(engine::TileLaunch launch, ir::Module module, const RunOptions& options) {
   return std::make_unique<TileSubject>(std::move(launch), std::move(module), options);
 }

@@ -47,7 +47,7 @@ TEST(TileRun, ArraysByAddressAlone) {
   EXPECT_EQ(report.arrays[2].changed, 128);
   EXPECT_FLOAT_EQ(static_cast<float>(report.arrays[2].first[0]),
                   static_cast<float>(report.arrays[0].first[0] + report.arrays[1].first[0]));
-  EXPECT_THAT(print_table(report, 120), HasSubstr("1 x 1 x 1 blocks"));
+  EXPECT_THAT(print_table(report), HasSubstr("1 x 1 x 1 blocks"));
 }
 
 TEST(TileRun, ArraysWithExtentsAndStrides) {
