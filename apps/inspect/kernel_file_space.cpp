@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <set>
-#include <vector>
+#include <utility>
 
 #include "core/rng.h"
 #include "core/text/json.h"
@@ -75,17 +75,25 @@ std::string print_configurations_json(const engine::foreign::KernelFile& file) {
       .print_lines(2);
 }
 
-std::string sample_configurations(const engine::foreign::KernelFile& file, std::size_t count, std::uint64_t seed) {
+std::vector<search::PositionPtr> draw_configurations(const search::Space& space, double wanted, std::uint64_t seed) {
+  constexpr std::size_t max_repeats = 1000;
   Rng rng(seed);
   std::set<std::string> drawn;
-  std::string text;
-  const auto wanted = std::min(static_cast<double>(count), file.space().legal());
-  for (std::size_t stale = 0; static_cast<double>(drawn.size()) < wanted && stale < 1000;) {
-    const std::string trail = print(search::random_candidate(file.space(), rng)->trail());
-    const bool fresh = drawn.insert(trail).second;
-    stale = fresh ? 0 : stale + 1;
-    if (fresh) text += trail + "\n";
+  std::vector<search::PositionPtr> found;
+  for (std::size_t repeats = 0; static_cast<double>(found.size()) < wanted && repeats < max_repeats;) {
+    search::PositionPtr candidate = search::random_candidate(space, rng);
+    const bool fresh = drawn.insert(print(candidate->trail())).second;
+    repeats = fresh ? 0 : repeats + 1;
+    if (fresh) found.push_back(std::move(candidate));
   }
+  return found;
+}
+
+std::string sample_configurations(const engine::foreign::KernelFile& file, std::size_t count, std::uint64_t seed) {
+  const double wanted = std::min(static_cast<double>(count), file.space().legal());
+  std::string text;
+  for (const search::PositionPtr& candidate : draw_configurations(file.space(), wanted, seed))
+    text += print(candidate->trail()) + "\n";
   return text;
 }
 

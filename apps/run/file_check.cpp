@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
+#include "apps/inspect/kernel_file_space.h"
 #include "core/error.h"
-#include "core/rng.h"
 #include "core/text/json.h"
 #include "core/text/text.h"
 #include "engine/compile/target.h"
@@ -14,20 +13,12 @@
 #include "engine/source/load.h"
 #include "measure/protocol/problem.h"
 #include "measure/worker/redirected_output.h"
-#include "search/trails.h"
+#include "search/count.h"
 
 namespace deplo::apps {
 namespace {
 
 constexpr double max_all = 10'000;  // configurations
-
-void add_all(const search::PositionPtr& at, std::vector<search::PositionPtr>& to) {
-  if (!at->fork()) {
-    to.push_back(at);
-    return;
-  }
-  for (std::size_t option = 0; option < at->fork()->options.size(); ++option) add_all(at->choose(option), to);
-}
 
 double count(const search::Space& space) {
   const search::PositionPtr root = space.root();
@@ -36,30 +27,19 @@ double count(const search::Space& space) {
   return sum;
 }
 
-std::vector<search::PositionPtr> draw(const search::Space& space, std::size_t wanted, std::uint64_t seed) {
-  Rng rng(seed);
-  std::set<std::string> drawn;
-  std::vector<search::PositionPtr> found;
-  const double max_candidates = std::min(static_cast<double>(wanted), count(space));
-  constexpr std::size_t max_repeats = 1000;
-  for (std::size_t repeats = 0; static_cast<double>(found.size()) < max_candidates && repeats < max_repeats;) {
-    search::PositionPtr candidate = search::random_candidate(space, rng);
-    const bool fresh = drawn.insert(print(candidate->trail())).second;
-    repeats = fresh ? 0 : repeats + 1;
-    if (fresh) found.push_back(std::move(candidate));
-  }
-  return found;
-}
-
 std::vector<search::PositionPtr> choose(const engine::OpaqueKernel& kernel, const FileCheckOptions& options) {
   const search::Space& space = kernel.space();
-  if (options.sample > 0) return draw(space, options.sample, options.seed);
+  if (options.sample > 0)
+    return draw_configurations(space, std::min(static_cast<double>(options.sample), count(space)), options.seed);
   if (!options.all) return {kernel.candidate(options.configuration, "--configuration")};
   if (count(space) > max_all)
     throw Error(fmt::format("--all: expected at most {} configurations, found {:.10g}; --sample N checks some of them",
                             max_all, count(space)));
   std::vector<search::PositionPtr> all;
-  add_all(space.root(), all);
+  search::for_each_path(space, [&](const search::Path& path) {
+    all.push_back(path.leaf);
+    return true;
+  });
   return all;
 }
 
