@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "apps/cli/shell/completion.h"
+#include "core/text/split.h"
 #include "core/text/text.h"
 
 namespace deplo::apps {
@@ -28,12 +30,12 @@ else
 fi
 )";
 
-std::string escaped(const std::string& text, const std::string& special) {
+std::string escaped(std::string_view text, std::string_view special) {
   std::string result;
   for (const char c : text) {
     if (c == '\'')
       result += "'\\'";  // '\'' ends the quotes, adds a quote, and begins them again
-    else if (c == '\\' || special.find(c) != std::string::npos)
+    else if (c == '\\' || special.find(c) != std::string_view::npos)
       result += '\\';
     result += c;
   }
@@ -43,8 +45,7 @@ std::string escaped(const std::string& text, const std::string& special) {
 /// Returns the name of a command's function: "_deplo_db_best"; "_deplo_program" for the program itself.
 std::string function_name(const std::string& command) {
   std::string name = command.empty() ? "program" : command;
-  for (char& c : name)
-    if (c == ' ') c = '_';
+  std::ranges::replace(name, ' ', '_');
   return "_deplo_" + name;
 }
 
@@ -69,12 +70,8 @@ std::string value_specs(const OptionText& option) {
   std::string text, type = option.type;
   if (type.empty()) return "";
   std::erase_if(type, [](char c) { return c == '[' || c == ']'; });
-  for (std::size_t at = 0; at < type.size();) {  // a type may be several words, such as TRAIL TRAIL
-    const std::size_t end = std::min(type.find(' ', at), type.size());
-    text +=
-        fmt::format("{}{}:{}", option.optional ? "::" : ":", escaped(type.substr(at, end - at), ":"), action(option));
-    at = end + 1;
-  }
+  for (const std::string_view word : split_at(type, ' '))  // a type may be several words, such as TRAIL TRAIL
+    text += fmt::format("{}{}:{}", option.optional ? "::" : ":", escaped(word, ":"), action(option));
   return text;
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/text/code_point.h"
+#include "core/text/split.h"
 #include "core/text/text.h"
 #include "engine/revision.h"
 
@@ -14,11 +15,11 @@ namespace deplo::apps {
 namespace {
 
 /// Escapes text for roff. The result is ASCII, which every program that formats man(7) accepts.
-std::string roff(const std::string& text) {
+std::string roff(std::string_view text) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
     const bool begins = at == 0 || text[at - 1] == '\n';
-    const auto [code, bytes] = code_point(std::string_view(text).substr(at));
+    const auto [code, bytes] = code_point(text.substr(at));
     CHECK(bytes > 0);  // the program's own text is valid UTF-8
     at += bytes;
     if (begins && (code == '.' || code == '\'')) result += "\\&";  // so that the line is not a request
@@ -47,11 +48,7 @@ std::string page_name(const CommandText& command) {
 
 std::string paragraphs(const std::string& text) {
   std::string result;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    result += ".PP\n" + roff(text.substr(at, end - at)) + "\n";
-    at = end + 1;
-  }
+  for (const std::string_view line : lines_of(text)) result += ".PP\n" + roff(line) + "\n";
   return result;
 }
 
