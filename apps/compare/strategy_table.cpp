@@ -225,10 +225,6 @@ std::string objectives(std::span<const SpaceResult> spaces) {
   return text;
 }
 
-}  // namespace
-
-namespace {
-
 /// Returns a line for each strategy that failed on a space.
 std::string faults(const Comparison& comparison) {
   std::string text;

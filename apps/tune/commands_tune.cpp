@@ -387,12 +387,11 @@ void add_tune(Command command, int& exit_code) {
       .seldom();
   command.flag("--json", flags->json, "Print one JSON document instead of the table.");
   command.flag("--quiet", flags->quiet, "Show no progress.");
-  const std::string name = command.full_name();
   command.examples(
       fmt::format("{0} --config experiments/smoke.yaml --time 10\n"
                   "{0} --file model.py --search mcts --device cuda\n"
                   "{0} -k matmul -s N=512 -s K=512 --shapes \"M=1..2048:pow2\"",
-                  name));
+                  command.full_name()));
   command.run([flags, &exit_code] { exit_code = run_tune(*flags); });
 }
 
