@@ -45,11 +45,6 @@ CLI::Validator not_empty(std::string_view kind) {
 
 }  // namespace
 
-Option& Option::seldom() {
-  option_->group(apps::seldom);
-  return *this;
-}
-
 Option& Option::show_default() {
   option_->capture_default_str();
   return *this;
@@ -85,11 +80,22 @@ Option& Option::words(int min, int max) {
   return *this;
 }
 
+Command Command::seldom() const {
+  Command result = *this;
+  result.seldom_ = true;
+  return result;
+}
+
+Option Command::added(CLI::Option& option) const {
+  if (seldom_) option.group(apps::seldom);
+  return Option(option);
+}
+
 template <FlagValue T>
 Option Command::option(const std::string& names, T& value, const char* type, const std::string& help) {
   CLI::Option* const option = app_->add_option(names, value, help)->type_name(type);
   if (const std::string_view kind = named_by(type); !kind.empty()) option->check(not_empty(kind));
-  return Option(*option);
+  return added(*option);
 }
 
 template Option Command::option(const std::string&, std::string&, const char*, const std::string&);
@@ -102,11 +108,11 @@ template Option Command::option(const std::string&, std::optional<std::int64_t>&
 template Option Command::option(const std::string&, std::optional<double>&, const char*, const std::string&);
 
 Option Command::flag(const std::string& names, bool& value, const std::string& help) {
-  return Option(*app_->add_flag(names, value, help));
+  return added(*app_->add_flag(names, value, help));
 }
 
 Option Command::flag(const std::string& names, int& count, const std::string& help) {
-  return Option(*app_->add_flag(names, count, help));
+  return added(*app_->add_flag(names, count, help));
 }
 
 void Command::needs(const std::string& flag, const std::string& other) {

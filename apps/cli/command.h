@@ -27,8 +27,6 @@ class Option {
  public:
   explicit Option(CLI::Option& option) : option_(&option) {}
 
-  /// Shows the option only in --help-all.
-  Option& seldom();
   /// --help shows the variable's current value as the default.
   Option& show_default();
   /// Refuses a value that is not a number, or is outside the range.
@@ -52,6 +50,8 @@ class Command {
  public:
   explicit Command(CLI::App& app) : app_(&app) {}
 
+  /// Returns the same command. Options that are added to the result are shown only in --help-all.
+  Command seldom() const;
   /// Adds a flag such as "-k,--kernel", or an argument such as "file". `value` must outlive the command line. `type`:
   /// the name of the value's type in help and completions (values_of() in apps/cli/command_line.h knows the types).
   template <FlagValue T>
@@ -83,7 +83,9 @@ class Command {
   const CLI::App& parent() const;
 
  private:
+  Option added(CLI::Option& option) const;
   CLI::App* app_;
+  bool seldom_ = false;
 };
 
 }  // namespace deplo::apps

@@ -31,14 +31,14 @@ void add_objective(Command command, std::string& objective) {
 }
 
 void add_seed(Command command, std::uint64_t& seed, const std::string& help) {
-  command.option("--seed", seed, "N", help)
+  command.seldom()
+      .option("--seed", seed, "N", help)
       .between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max())
-      .show_default()
-      .seldom();
+      .show_default();
 }
 
 void add_restrictions(Command command, std::vector<std::string>& restrictions, std::string_view otherwise) {
-  command
+  command.seldom()
       .option("--restrict", restrictions, "KNOB=VALUE,…",
               fmt::format(
                   "Allow only these values of a knob; if none is legal, use the heuristic's. The word 'heuristic' "
@@ -46,33 +46,29 @@ void add_restrictions(Command command, std::vector<std::string>& restrictions, s
                   "such as mark_unroll.*. May be repeated; the last match counts. A NAME without a value (none, or a "
                   "file under configs/restrictions) chooses the set of restrictions that comes before all others [{}].",
                   otherwise))
-      .repeated()
-      .seldom();
+      .repeated();
 }
 
 void add_inputs(Command command, std::string& file) {
-  command
-      .option("--inputs", file, "FILE",
-              "Take the values of inputs and parameters from a YAML file, by name, or from a NumPy archive. A value is "
-              "uniform(first, end), normal(mean, deviation), randint(first, end), distinct(first, end), "
-              "constant(value) or a NumPy file, such as x: x.npy; for a scalar of a kernel file, a number.")
-      .seldom();
+  command.seldom().option(
+      "--inputs", file, "FILE",
+      "Take the values of inputs and parameters from a YAML file, by name, or from a NumPy archive. A value is "
+      "uniform(first, end), normal(mean, deviation), randint(first, end), distinct(first, end), "
+      "constant(value) or a NumPy file, such as x: x.npy; for a scalar of a kernel file, a number.");
 }
 
 void add_nearest(Command command, bool& nearest) {
-  command
-      .flag("--nearest", nearest, "For an untuned kernel, use the schedule of the nearest tuned sizes if it is legal.")
-      .seldom();
+  command.seldom().flag("--nearest", nearest,
+                        "For an untuned kernel, use the schedule of the nearest tuned sizes if it is legal.");
 }
 
 void add_tolerance(Command command, double& tolerance) {
-  command
+  command.seldom()
       .option("--tolerance", tolerance, "X",
               "Accept errors up to X, relative to the root mean square of an output or to its rounding error, "
               "whichever is larger (docs/measurement.md).")
       .between(0.0, 1e30)
-      .show_default()
-      .seldom();
+      .show_default();
 }
 
 RestrictFlags parse_restrictions(const std::vector<std::string>& texts) {

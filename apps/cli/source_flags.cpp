@@ -122,10 +122,11 @@ std::string OptionFlags::command_line() const {
 void add_source_options(Command command, OptionFlags& flags) {
   for (const engine::SourceOption& option : engine::source_options()) {
     const std::string help(option.help);
-    auto flag = option.words.empty()
-                    ? command.flag(option.flag(), flags.switches[option.name], help)
-                    : command.option(option.flag(), flags.texts[option.name], std::string(option.words).c_str(), help);
-    if (option.seldom) flag.seldom();
+    Command shown = option.seldom ? command.seldom() : command;
+    if (option.words.empty())
+      shown.flag(option.flag(), flags.switches[option.name], help);
+    else
+      shown.option(option.flag(), flags.texts[option.name], std::string(option.words).c_str(), help);
   }
 }
 
@@ -153,19 +154,15 @@ engine::KernelSelection SourceFlags::selection() const {
 void add_kernel_file_flags(Command command, engine::foreign::Files& files) {
   command.option("--space", files.space, "FILE",
                  "Take your own kernel: FILE describes its space (T1 as JSON, or YAML; docs/kernel_files.md).");
-  command
-      .option(
-          "--kernel-file", files.kernel, "FILE",
-          "With --space: take the kernel from FILE (OpenCL C or CUDA C++) instead of the file that the space names.")
-      .seldom();
+  command.seldom().option(
+      "--kernel-file", files.kernel, "FILE",
+      "With --space: take the kernel from FILE (OpenCL C or CUDA C++) instead of the file that the space names.");
   command.needs("--kernel-file", "--space");
 }
 
 void add_configuration(Command command, std::string& configuration) {
-  command
-      .option("--configuration", configuration, "NAME=VALUE,…",
-              "With --space: set these parameters. The others keep their defaults.")
-      .seldom();
+  command.seldom().option("--configuration", configuration, "NAME=VALUE,…",
+                          "With --space: set these parameters. The others keep their defaults.");
   command.needs("--configuration", "--space");
 }
 
@@ -178,9 +175,9 @@ void add_graphs(Command command, SourceFlags& source) {
   command.option("--file", source.file, "FILE", "Read code, or KernelBench's class Model, from FILE.");
   command.option("--pt2", source.pt2, "FILE", "Read a program from FILE, written by torch.export.save.");
   command.option("--model", source.model, "MODEL", "Build a block of a model of configs/models or a .yaml.");
-  command.option("--layer", source.layer, "N", "Build block N of the model [0].")
-      .between(std::int64_t{0}, engine::max_extent)
-      .seldom();
+  command.seldom()
+      .option("--layer", source.layer, "N", "Build block N of the model [0].")
+      .between(std::int64_t{0}, engine::max_extent);
   command.option("--seq", source.seq, "N", "Set the sequence length of the block.")
       .between(std::int64_t{1}, engine::max_extent);
   for (std::size_t i = 1; i < std::size(graphs); ++i) command.excludes(graphs[i], {graphs, graphs + i});
@@ -193,15 +190,13 @@ void add_graphs(Command command, SourceFlags& source) {
 }
 
 void add_file_functions(Command command, SourceFlags& source) {
-  command
-      .option("--init", source.init, "NAME",
-              "With --file: compute Model(*NAME())(*get_inputs()), in place of the file's expression. --inputs names "
-              "a function other than get_inputs.")
-      .seldom();
-  command
+  command.seldom().option(
+      "--init", source.init, "NAME",
+      "With --file: compute Model(*NAME())(*get_inputs()), in place of the file's expression. --inputs names "
+      "a function other than get_inputs.");
+  command.seldom()
       .option("--set", source.settings, "NAME=VALUE", "With --file: set a constant of the file, such as batch_size=4.")
-      .repeated()
-      .seldom();
+      .repeated();
   command.needs("--init", "--file");
   command.needs("--set", "--file");
 }
@@ -209,16 +204,13 @@ void add_file_functions(Command command, SourceFlags& source) {
 void add_tile_program(Command command, SourceFlags& source) {
   engine::TileSource& tile = source.tile;
   command.option("--tile", tile.file, "FILE", "Read a tile program in Tile IR (docs/tile_programs.md).");
-  command.option("--entry", tile.entry, "NAME", "With --tile: take this entry [its only one].").seldom();
-  command
+  command.seldom().option("--entry", tile.entry, "NAME", "With --tile: take this entry [its only one].");
+  command.seldom()
       .option("--arg", tile.arguments, "NAME=VALUE",
               "With --tile: pass this argument, such as n=64, A=f16[100,64] or A=a.npy. Repeat in the entry's order.")
-      .repeated()
-      .seldom();
-  command
-      .option("--grid", tile.grid, "X,Y,Z",
-              "With --tile: set the number of blocks in each dimension, such as 64,2 or cdiv(a[0], 128).")
-      .seldom();
+      .repeated();
+  command.seldom().option("--grid", tile.grid, "X,Y,Z",
+                          "With --tile: set the number of blocks in each dimension, such as 64,2 or cdiv(a[0], 128).");
   for (const char* flag : {"--entry", "--arg", "--grid"}) command.needs(flag, "--tile");
   command.excludes("--tile", {std::begin(graphs), std::end(graphs)});
   command.excludes("--symbol", {"--tile"});
@@ -253,17 +245,16 @@ void add_program_flags(Command command, SourceFlags& source) {
 void add_selection_flags(Command command, SourceFlags& source) {
   add_source_flags(command, source);
   add_file_functions(command, source);
-  command.option("--only", source.only, "NAME|NUMBER", "Take only one kernel of the source, by name or number.")
-      .seldom();
+  command.seldom().option("--only", source.only, "NAME|NUMBER",
+                          "Take only one kernel of the source, by name or number.");
   command.excludes("--only", {"--kernel", "--space"});
 }
 
 void add_inputs_function(Command command, SourceFlags& source) {
-  command
+  command.seldom()
       .option("--inputs", source.inputs_function, "NAME",
               "With --init: make the inputs with this function of the file.")
-      .show_default()
-      .seldom();
+      .show_default();
   command.needs("--inputs", "--init");
 }
 

@@ -97,35 +97,31 @@ void add_contest(Command command, CompareFlags& flags) {
   add_seed(command, contest.seed, "Set the seed. The same seed gives the same figures, for any --jobs.");
   command.option("--jobs", contest.threads, "N", "Use N threads [one per processor].")
       .between(std::int64_t{1}, std::int64_t{1024});
-  command
+  command.seldom()
       .option("--cutoff", contest.cutoff, "P",
               "Set the budget to the time that random search needs to cover this share of the way from the median to "
               "the optimum.")
       .between(0.05, 0.9999)
-      .show_default()
-      .seldom();
-  command.option("--short-cutoff", contest.short_cutoff, "P", "Set the short budget in the same way.")
+      .show_default();
+  command.seldom()
+      .option("--short-cutoff", contest.short_cutoff, "P", "Set the short budget in the same way.")
       .between(0.05, 0.9999)
-      .show_default()
-      .seldom();
-  command
+      .show_default();
+  command.seldom()
       .option("--evaluations", contest.evaluations, "N",
               "Make at least N evaluations per run, to fill the columns 'to 10%' and 'to 5%'.")
-      .between(std::int64_t{0}, std::int64_t{100'000'000})
-      .seldom();
-  command
-      .flag("--noise", contest.noisy, "Give strategies times drawn from the recorded launches instead of their mean.")
-      .seldom();
-  command
+      .between(std::int64_t{0}, std::int64_t{100'000'000});
+  command.seldom().flag("--noise", contest.noisy,
+                        "Give strategies times drawn from the recorded launches instead of their mean.");
+  command.seldom()
       .option("--compilers", contest.workers, "N",
               "Simulate N compilers that work in parallel with the device; 0: compile and measure in turn [0].")
-      .between(std::int64_t{0}, std::int64_t{1024})
-      .seldom();
+      .between(std::int64_t{0}, std::int64_t{1024});
 }
 
 void add_beginnings(Command command, CompareFlags& flags) {
   const auto add = [&](const char* name, std::size_t& records, const char* what) {
-    command.option(name, records, "N", what).between(std::int64_t{0}, std::int64_t{1'000'000}).seldom();
+    command.seldom().option(name, records, "N", what).between(std::int64_t{0}, std::int64_t{1'000'000});
   };
   add("--warm-start", flags.contest.warm_start,
       "Train models on N random records of the same kernel from each other device in --spaces [0].");
@@ -138,22 +134,19 @@ void add_beginnings(Command command, CompareFlags& flags) {
 }
 
 void add_tuning(Command command, TuningFlags& tuning) {
-  command
-      .flag("--tune-hyperparameters", tuning.on,
-            "Find the best hyperparameters on --spaces for the one strategy in --search, among the values of its "
-            "grid. 25 repeats are enough.")
-      .seldom();
-  command
+  command.seldom().flag(
+      "--tune-hyperparameters", tuning.on,
+      "Find the best hyperparameters on --spaces for the one strategy in --search, among the values of its "
+      "grid. 25 repeats are enough.");
+  command.seldom()
       .option("--score-on", tuning.scored, "FILES|FOLDERS",
               "With --tune-hyperparameters: compare the best values with the defaults on these other spaces.")
-      .take_all()
-      .seldom();
-  command
+      .take_all();
+  command.seldom()
       .option("--rounds", tuning.rounds, "N",
               "With --tune-hyperparameters: change each hyperparameter at most N times.")
       .between(std::int64_t{1}, std::int64_t{100})
-      .show_default()
-      .seldom();
+      .show_default();
 }
 
 void add_outputs(Command command, CompareFlags& flags) {
@@ -186,18 +179,16 @@ void add_compare(Command command, int& exit_code) {
               "hyperparameter. All are tested against the first one [random,default].")
       .delimiter(',')
       .take_all();
-  command
+  command.seldom()
       .option("--set", flags->set, "NAME=VALUE", "Set a hyperparameter of each strategy that has it. May be repeated.")
-      .take_all()
-      .seldom();
+      .take_all();
   flags->orders = {"recorded"};
-  command
+  command.seldom()
       .option("--order", flags->orders, "ORDERS",
               "Order the levels: recorded, importance, reversed or shuffled. Several orders, separated by commas, "
               "show how much the order moves each score [recorded].")
       .delimiter(',')
-      .take_all()
-      .seldom();
+      .take_all();
   add_contest(command, *flags);
   command.flag("--regret", flags->contest.regret,
                "Also show how far the best schedule is from the best known one after 5 to 60 trials, and what noise "

@@ -31,22 +31,18 @@ void add_schedule(Command command, CompileOptions& options) {
   command.option("--schedule", options.schedule, "TRAIL",
                  "Use this schedule: a quoted trail, as `deplo db best` prints it. The heuristic makes the remaining "
                  "decisions.");
-  command
+  command.seldom()
       .option("--tuned", options.tuned, "[FILE]",
               "Use schedules from a store written by `deplo tune`, or from a pack of `deplo db export` [" +
                   engine::default_store() + "].")
-      .words(0, 1)
-      .seldom();
-  command
-      .option("--tuned-on", options.tuned_on, "NAME",
-              "With --tuned: use schedules measured on this device. A part of its name is enough.")
-      .seldom();
+      .words(0, 1);
+  command.seldom().option("--tuned-on", options.tuned_on, "NAME",
+                          "With --tuned: use schedules measured on this device. A part of its name is enough.");
   add_nearest(command, options.nearest);
-  command
-      .flag("--require-tuned", options.require_tuned,
-            "With --tuned: if a kernel has no measured schedule, print nothing, name the nearest entry of the store, "
-            "and end with exit code 1.")
-      .seldom();
+  command.seldom().flag(
+      "--require-tuned", options.require_tuned,
+      "With --tuned: if a kernel has no measured schedule, print nothing, name the nearest entry of the store, "
+      "and end with exit code 1.");
 }
 
 void add_outputs(Command command, CompileOptions& options, std::string& output) {
@@ -57,25 +53,19 @@ void add_outputs(Command command, CompileOptions& options, std::string& output) 
                  "Compile for this target: a name under configs/targets, or auto for the OpenCL device here [sm_90 for "
                  "output that only CUDA has; otherwise opencl-cpu].");
   command.flag("--summary", options.summary, "With --ir loop: list the kernels and their work.");
-  command
-      .flag("--smem", options.smem,
-            "Instead of a level, draw the layout of staged buffers in the banks of shared memory.")
-      .seldom();
+  command.seldom().flag("--smem", options.smem,
+                        "Instead of a level, draw the layout of staged buffers in the banks of shared memory.");
   command.flag("--prove", options.prove, "Prove schedules exactly; with --ir ptx, their CUDA.");
-  command
-      .flag(
-          "--resources", options.resources,
-          "Instead of a level, print registers, spills, stack, shared memory (bytes) and occupancy. CUDA targets only.")
-      .seldom();
-  command
-      .flag("--instructions", options.instructions,
-            "Instead of a level, count the machine instructions of each loop by class, and show the least cycles per "
-            "iteration. CUDA targets only.")
-      .seldom();
-  command
-      .flag("--tileiras", options.tileiras,
-            "With --tile and --instructions: show the code of NVIDIA's own compiler of tile programs, too.")
-      .seldom();
+  command.seldom().flag(
+      "--resources", options.resources,
+      "Instead of a level, print registers, spills, stack, shared memory (bytes) and occupancy. CUDA targets only.");
+  command.seldom().flag(
+      "--instructions", options.instructions,
+      "Instead of a level, count the machine instructions of each loop by class, and show the least cycles per "
+      "iteration. CUDA targets only.");
+  command.seldom().flag(
+      "--tileiras", options.tileiras,
+      "With --tile and --instructions: show the code of NVIDIA's own compiler of tile programs, too.");
   command.option("-o,--output", output, "FILE", "Write output to FILE instead of stdout.");
   command.flag("-v", options.verbose,
                "Print a line for each rule, and why kernels are not merged; -vv also prints changes.");
@@ -111,12 +101,10 @@ void add_compile(Command command) {
   add_inputs_function(command, *source);
   add_schedule(command, *options);
   add_outputs(command, *options, *output);
-  command
-      .option("--passes", options->passes, "d|do|dol|dolm",
-              "Run only these passes on a graph: d(ecompose), o(ptimise), l(ift), m(erge) [dolm].")
-      .seldom();
+  command.seldom().option("--passes", options->passes, "d|do|dol|dolm",
+                          "Run only these passes on a graph: d(ecompose), o(ptimise), l(ift), m(erge) [dolm].");
   add_configuration(command, options->configuration);
-  command.flag("--no-guard", *no_guard, "Merge kernels regardless of the cost.").seldom();
+  command.seldom().flag("--no-guard", *no_guard, "Merge kernels regardless of the cost.");
   relate_flags(command);
   command.examples(
       "deplo compile -c \"nn.RMSNorm(2048)(torch.randn(1,32,2048))\" --ir tile -vv\n"

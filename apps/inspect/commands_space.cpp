@@ -92,16 +92,16 @@ void add_space(Command command, int& exit_code) {
               "Compile for this target: a name under configs/targets, or auto for the OpenCL device here.")
       .show_default();
   add_restrictions(command, flags->restrictions, "none");
-  command.option("--probes", options.paths, "N", "Estimate from N random paths.")
+  command.seldom()
+      .option("--probes", options.paths, "N", "Estimate from N random paths.")
       .between(std::int64_t{1}, engine::max_count)
-      .show_default()
-      .seldom();
+      .show_default();
   add_seed(command, options.seed, "Draw the random paths from this seed.");
   command.flag("--enumerate", options.enumerate, "Walk every schedule instead of random paths.");
-  command.option("--limit", options.limit, "N", "Enumerate at most N schedules.")
+  command.seldom()
+      .option("--limit", options.limit, "N", "Enumerate at most N schedules.")
       .between(std::int64_t{1}, engine::max_count)
-      .show_default()
-      .seldom();
+      .show_default();
   command.option("--sample", options.sample, "N", "Print only N random schedules, one per line.")
       .between(std::int64_t{1}, engine::max_count);
   command.flag("--json", flags->json, "Print one JSON document instead of the tables.");

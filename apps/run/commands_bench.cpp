@@ -68,21 +68,17 @@ void add_timing_flags(Command command, BenchOptions& options) {
   command.option("--time", options.seconds, "SECONDS", "Time each kernel for SECONDS.")
       .between(0.0, 1e6)
       .show_default();
-  command
-      .option("--store", options.store, "FILE",
-              "Take schedules from this store, add the times to it, and show the times of libraries in it (see `deplo "
-              "db import`).")
-      .seldom();
-  command
-      .flag("--in-process", options.in_process,
-            "Run the kernels in this process, for a debugger. If one crashes, so does the process.")
-      .seldom();
-  command
+  command.seldom().option(
+      "--store", options.store, "FILE",
+      "Take schedules from this store, add the times to it, and show the times of libraries in it (see `deplo "
+      "db import`).");
+  command.seldom().flag("--in-process", options.in_process,
+                        "Run the kernels in this process, for a debugger. If one crashes, so does the process.");
+  command.seldom()
       .option("--ab", options.ab, "TRAIL TRAIL",
               "Time two schedules of a single kernel, each a quoted trail. With --space, time two configurations "
               "(NAME=VALUE,…).")
-      .words(2, 2)
-      .seldom();
+      .words(2, 2);
 }
 
 }  // namespace

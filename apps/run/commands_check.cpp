@@ -77,11 +77,10 @@ void add_cuda_flags(Command command, CudaCheckOptions& options) {
       .option("--threads", options.threads, "X,Y,Z",
               "With --cuda: set the number of threads per block in each dimension.")
       .show_default();
-  command
+  command.seldom()
       .option("--shared-bytes", options.shared_bytes, "N",
               "With --cuda: set the dynamic shared memory of a block, in bytes.")
-      .between(std::int64_t{0}, std::int64_t{232448})
-      .seldom();
+      .between(std::int64_t{0}, std::int64_t{232448});
   command.option("--target", options.target, "ARCHITECTURE", "With --cuda or --space: compile for this architecture.")
       .show_default();
   command
@@ -124,15 +123,12 @@ void add_check(Command command, int& exit_code) {
   add_inputs(command, flags->inputs);
   add_tolerance(command, flags->file.tolerance);
   command.excludes("--tolerance", {"--tile"});
-  command
-      .flag("--poison", options.poison,
-            "With --tile: fill unspecified elements with NaN instead of 0, to reveal their use.")
-      .seldom();
-  command
-      .option("--outputs", options.outputs, "FOLDER|FILE",
-              "With --tile: write the arrays that the program changed to this folder, as NumPy files NAME.npy, or to "
-              "the archive FILE.npz.")
-      .seldom();
+  command.seldom().flag("--poison", options.poison,
+                        "With --tile: fill unspecified elements with NaN instead of 0, to reveal their use.");
+  command.seldom().option(
+      "--outputs", options.outputs, "FOLDER|FILE",
+      "With --tile: write the arrays that the program changed to this folder, as NumPy files NAME.npy, or to "
+      "the archive FILE.npz.");
   command.flag("--json", flags->json, "Print one JSON document instead of the table.");
   command.excludes("--cuda", {"--inputs", "--poison", "--outputs"});
   command.excludes("--space", {"--poison", "--outputs"});

@@ -83,21 +83,17 @@ int run_source(RunFlags& flags) {
 
 void add_tile_flags(Command command, RunFlags& flags) {
   RunOptions& options = flags.run;
-  command
-      .option("--reference", options.reference, "CODE",
-              "With --tile: compare with this PyTorch expression of the arrays, such as \"A @ B\", instead of with the "
-              "interpreted blocks.")
-      .seldom();
-  command
-      .flag("--as-kernels", flags.as_kernels,
-            "With --tile on the interpreter: run the kernels that the program becomes, not its blocks.")
-      .seldom();
-  command
+  command.seldom().option(
+      "--reference", options.reference, "CODE",
+      "With --tile: compare with this PyTorch expression of the arrays, such as \"A @ B\", instead of with the "
+      "interpreted blocks.");
+  command.seldom().flag("--as-kernels", flags.as_kernels,
+                        "With --tile on the interpreter: run the kernels that the program becomes, not its blocks.");
+  command.seldom()
       .option("--limit", flags.limit, "SECONDS",
               "With --tile or --space: end a program that runs block by block, or a kernel file's kernel, after "
               "SECONDS [60].")
-      .between(0.1, 1e6)
-      .seldom();
+      .between(0.1, 1e6);
   for (const char* flag : {"--reference", "--as-kernels"}) command.needs(flag, "--tile");
 }
 
@@ -112,28 +108,23 @@ void add_run(Command command, int& exit_code) {
   add_program_flags(command, flags->source);
   add_tile_flags(command, *flags);
   add_device_flags(command, options, flags->inputs, /*without_times=*/true);
-  command.flag("--no-measure", options.no_measure, "Measure no times: run each kernel once and check the outputs.")
-      .seldom();
-  command
-      .option("--outputs", options.outputs, "FOLDER|FILE",
-              "Write the outputs to this folder as NumPy files (float32, bool or integers): 0.npy, 1.npy, …, or "
-              "NAME.npy for a tile program or a kernel file. For a FILE.npz, write one archive of these files.")
-      .seldom();
-  command
-      .flag("--fingerprint", options.fingerprint,
-            "Print a digest of each kernel's order of operations. Equal digests mean equal bits (docs/determinism.md).")
-      .seldom();
-  command
-      .flag(
-          "--prove", flags->prove,
-          "With --device ptx:ARCHITECTURE: prove in exact arithmetic that the CUDA source of each kernel computes its "
-          "Loop IR (docs/proofs.md).")
-      .seldom();
-  command
-      .flag("--whole", options.whole,
-            "Time the graph as a whole, its kernels in sequence. Compare its outputs with those of the kernels "
-            "launched one by one, not with the reference.")
-      .seldom();
+  command.seldom().flag("--no-measure", options.no_measure,
+                        "Measure no times: run each kernel once and check the outputs.");
+  command.seldom().option(
+      "--outputs", options.outputs, "FOLDER|FILE",
+      "Write the outputs to this folder as NumPy files (float32, bool or integers): 0.npy, 1.npy, …, or "
+      "NAME.npy for a tile program or a kernel file. For a FILE.npz, write one archive of these files.");
+  command.seldom().flag(
+      "--fingerprint", options.fingerprint,
+      "Print a digest of each kernel's order of operations. Equal digests mean equal bits (docs/determinism.md).");
+  command.seldom().flag(
+      "--prove", flags->prove,
+      "With --device ptx:ARCHITECTURE: prove in exact arithmetic that the CUDA source of each kernel computes its "
+      "Loop IR (docs/proofs.md).");
+  command.seldom().flag(
+      "--whole", options.whole,
+      "Time the graph as a whole, its kernels in sequence. Compare its outputs with those of the kernels "
+      "launched one by one, not with the reference.");
   command.excludes("--whole", {"--no-measure"});
   add_configuration(command, options.configuration);
   command.excludes("--configuration", {"--tuned", "--require-tuned"});

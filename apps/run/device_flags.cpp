@@ -14,11 +14,10 @@ void add_device_flags(Command command, DeviceOptions& options, std::string& inpu
               fmt::format("Use this device: cuda, cuda:N, opencl, opencl:N{} (see `deplo devices`).",
                           without_times ? ", interpreter or ptx:sm_N" : " or interpreter"))
       .show_default();
-  command
+  command.seldom()
       .option("--target", options.target, "TARGET",
               "Compile for this target: a name under configs/targets, or auto (that of the device).")
-      .show_default()
-      .seldom();
+      .show_default();
   add_seed(command, options.seed, "Draw random inputs and parameters from this seed.");
   add_tolerance(command, options.tolerance);
   add_inputs(command, inputs);
@@ -26,11 +25,10 @@ void add_device_flags(Command command, DeviceOptions& options, std::string& inpu
                  "Use schedules from a store written by `deplo tune`, or from a pack of `deplo db export` [" +
                      engine::default_store() + ", if it exists].");
   add_nearest(command, options.nearest);
-  command
-      .flag("--require-tuned", options.require_tuned,
-            "If a kernel has no measured schedule, run nothing, name the nearest entry of the store, and end with exit "
-            "code 1.")
-      .seldom();
+  command.seldom().flag(
+      "--require-tuned", options.require_tuned,
+      "If a kernel has no measured schedule, run nothing, name the nearest entry of the store, and end with exit "
+      "code 1.");
   command.excludes("--require-tuned", {"--nearest"});
 }
 

@@ -252,16 +252,15 @@ int run_tune(const TuneFlags& flags) {
 
 void add_search(Command command, TuneFlags& flags) {
   command.option("--search", flags.search, "STRATEGY", "Search with this strategy (see `deplo strategies`).");
-  command
+  command.seldom()
       .option("--set", flags.set, "NAME=VALUE",
               "Set a hyperparameter of the strategy (see `deplo strategies NAME`). May be repeated. A strategy other "
               "than the experiment's has none of the experiment's hyperparameters.")
-      .repeated()
-      .seldom();
+      .repeated();
   add_restrictions(command, flags.restrictions, "gpu on GPUs, else none");
-  command.option("--seed", flags.seed, "N", "Set the seed of all random choices.")
-      .between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max())
-      .seldom();
+  command.seldom()
+      .option("--seed", flags.seed, "N", "Set the seed of all random choices.")
+      .between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max());
 }
 
 void add_budget(Command command, TuneFlags& flags) {
@@ -271,20 +270,18 @@ void add_budget(Command command, TuneFlags& flags) {
       .between(0.0, engine::max_seconds);
   command.option("--trials", flags.trials, "N", "Make at most N new measurements per kernel.")
       .between(std::int64_t{1}, engine::max_count);
-  command.option("--patience", flags.patience, "N", "Stop a kernel after N new measurements without a new best.")
-      .between(std::int64_t{1}, engine::max_count)
-      .seldom();
-  command
+  command.seldom()
+      .option("--patience", flags.patience, "N", "Stop a kernel after N new measurements without a new best.")
+      .between(std::int64_t{1}, engine::max_count);
+  command.seldom()
       .option("--goal", flags.goal, "RATIO",
               "Stop a kernel when doubling its measurements is expected to speed it up by a factor below RATIO, such "
               "as 1.02: when the second half of its measurements did (after at least 16).")
-      .between(1.0, engine::largest_goal)
-      .seldom();
-  command
-      .option("--shard", flags.shard, "I/N",
-              "Tune share I of N of the kernels, to split an experiment over N processes. `deplo db merge` joins "
-              "their stores.")
-      .seldom();
+      .between(1.0, engine::largest_goal);
+  command.seldom().option(
+      "--shard", flags.shard, "I/N",
+      "Tune share I of N of the kernels, to split an experiment over N processes. `deplo db merge` joins "
+      "their stores.");
 }
 
 void add_family(Command command, FamilyFlags& family) {
@@ -292,20 +289,16 @@ void add_family(Command command, FamilyFlags& family) {
       .option("--shapes", family.shapes, "SIZES",
               "Keep few schedules for many shapes, such as \"M=1..4096:pow2 N=8,16\" (docs/shapes.md). Repeatable.")
       .repeated();
-  command
-      .option("--held-out", family.held_out, "SIZES",
-              "With --shapes: also measure the kept schedules on these shapes. A number draws that many random shapes "
-              "[half as many as tuned shapes, at most 6].")
-      .seldom();
-  command
+  command.seldom().option(
+      "--held-out", family.held_out, "SIZES",
+      "With --shapes: also measure the kept schedules on these shapes. A number draws that many random shapes "
+      "[half as many as tuned shapes, at most 6].");
+  command.seldom()
       .option("--max-loss", family.max_loss, "PERCENT",
               "With --shapes: allow a kept schedule to be this much slower than the shape's best schedule [5].")
-      .between(0.0, engine::max_loss_percent)
-      .seldom();
-  command
-      .option("--loss-over", family.loss_over, "worst|mean",
-              "With --shapes: apply --max-loss to the worst loss of all shapes, or to their mean [worst].")
-      .seldom();
+      .between(0.0, engine::max_loss_percent);
+  command.seldom().option("--loss-over", family.loss_over, "worst|mean",
+                          "With --shapes: apply --max-loss to the worst loss of all shapes, or to their mean [worst].");
   for (const char* flag : {"--held-out", "--max-loss", "--loss-over"}) command.needs(flag, "--shapes");
   command.excludes("--shapes", {"--config", "--file", "--model", "--tile", "--space"});
 }
@@ -313,35 +306,27 @@ void add_family(Command command, FamilyFlags& family) {
 void add_beginnings(Command command, TuneFlags& flags) {
   command.option("--warm-start", flags.warm_start, "STORE",
                  "First measure the fastest schedules in STORE for the same kernels and the nearest sizes.");
-  command
+  command.seldom()
       .option("--analytic-prior", flags.analytic_prior, "N",
               "Without a warm start, train the strategy's model, if it has one, on the analytic model's estimates of N "
               "random schedules; each takes 2 ms (docs/model.md) [0].")
-      .between(std::int64_t{0}, std::int64_t{100'000})
-      .seldom();
-  command
+      .between(std::int64_t{0}, std::int64_t{100'000});
+  command.seldom()
       .option("--winners", flags.winners, "N",
               "Without a warm start, first measure N schedules that won for other kernels of this run. With 0, a "
               "kernel's result does not depend on the others [4].")
-      .between(std::int64_t{0}, engine::max_count)
-      .seldom();
+      .between(std::int64_t{0}, engine::max_count);
 }
 
 /// Adds the flags for the bits that schedules may give.
 void add_bits(Command& command, engine::BitsWish& bits) {
-  command
-      .option("--same-bits-as", bits.same_as, "TRAIL",
-              "Find only schedules that give the same bits as this one: heuristic, stored, or a trail "
-              "(docs/determinism.md).")
-      .seldom();
-  command
-      .option("--same-rows-as", bits.same_rows_as, "FINGERPRINT",
-              "Find only schedules that compute each row in this order, whatever the number of rows.")
-      .seldom();
-  command
-      .flag("--deterministic", bits.deterministic,
-            "Find only schedules that give the same bits in each launch: no atomic sums of floats.")
-      .seldom();
+  command.seldom().option("--same-bits-as", bits.same_as, "TRAIL",
+                          "Find only schedules that give the same bits as this one: heuristic, stored, or a trail "
+                          "(docs/determinism.md).");
+  command.seldom().option("--same-rows-as", bits.same_rows_as, "FINGERPRINT",
+                          "Find only schedules that compute each row in this order, whatever the number of rows.");
+  command.seldom().flag("--deterministic", bits.deterministic,
+                        "Find only schedules that give the same bits in each launch: no atomic sums of floats.");
 }
 
 }  // namespace
@@ -355,20 +340,17 @@ void add_tune(Command command, int& exit_code) {
   command.option("--config", flags->config, "FILE", "Read an experiment (YAML): kernels, search and budget.");
   add_source_flags(command, flags->source);
   command.excludes("--config", {"--code", "--file", "--pt2", "--model", "--kernel", "--symbol", "--tile", "--space"});
-  command
-      .option("--objectives", flags->objectives, "NAME,…",
-              "Minimize these together: time, energy, code_size, registers, spills or shared_memory, as far as the "
-              "device reports them (docs/strategies.md).")
-      .seldom();
+  command.seldom().option(
+      "--objectives", flags->objectives, "NAME,…",
+      "Minimize these together: time, energy, code_size, registers, spills or shared_memory, as far as the "
+      "device reports them (docs/strategies.md).");
   add_family(command, flags->family);
   add_budget(command, *flags);
   add_search(command, *flags);
   command.option("--device", flags->device, "DEVICE",
                  "Use this device: cuda, cuda:N, opencl, opencl:N or interpreter (see `deplo devices`).");
-  command
-      .option("--target", flags->target, "TARGET",
-              "Compile for this target: a name under configs/targets, or auto (that of the device).")
-      .seldom();
+  command.seldom().option("--target", flags->target, "TARGET",
+                          "Compile for this target: a name under configs/targets, or auto (that of the device).");
   command
       .option("--store", flags->store, "FILE",
               "Store all measurements in this SQLite file. Those already in it are not repeated.")
@@ -377,14 +359,10 @@ void add_tune(Command command, int& exit_code) {
   add_inputs(command, flags->inputs);
   add_tolerance(command, flags->tolerance);
   add_bits(command, flags->bits);
-  command
-      .flag("--retry-failed", flags->retry_failed,
-            "Measure failures of earlier runs again. They may hang or crash again.")
-      .seldom();
-  command
-      .flag("--in-process", flags->in_process,
-            "Run candidates in this process, for a debugger. If one crashes, so does the process.")
-      .seldom();
+  command.seldom().flag("--retry-failed", flags->retry_failed,
+                        "Measure failures of earlier runs again. They may hang or crash again.");
+  command.seldom().flag("--in-process", flags->in_process,
+                        "Run candidates in this process, for a debugger. If one crashes, so does the process.");
   command.flag("--json", flags->json, "Print one JSON document instead of the table.");
   command.flag("--quiet", flags->quiet, "Show no progress.");
   command.examples(
