@@ -41,16 +41,13 @@ struct FamilyFlags {
 struct TuneFlags {
   SourceFlags source;
   FamilyFlags family;
-  std::string config, store = engine::default_store(), warm_start;
+  engine::TuneOptions options{.store = engine::default_store(), .overrides = {}};
+  std::string config, inputs;
   std::optional<std::string> search, device, target, shard, objectives;
   std::optional<std::int64_t> seed, trials, patience;
-  std::size_t analytic_prior = 0, winners = engine::default_winners;
   std::optional<double> seconds, goal;
-  double tolerance = measure::default_tolerance;
-  std::string inputs;
   std::vector<std::string> set, restrictions;
-  engine::BitsWish bits;
-  bool json = false, quiet = false, retry_failed = false, in_process = false;
+  bool json = false, quiet = false;
 };
 
 template <class T, class Field>
@@ -72,6 +69,7 @@ void set_objectives(const std::string& flag, engine::Experiment& experiment) {
 
 std::string apply(const TuneFlags& flags, engine::Experiment& experiment) {
   if (flags.search) engine::check_strategy(*flags.search, "--search");
+  const engine::TuneOptions& options = flags.options;
   std::string overrides;
   if (flags.search && *flags.search != experiment.strategy) experiment.options.parameters.clear();
   override(experiment.strategy, flags.search, "--search", overrides);
@@ -79,7 +77,7 @@ std::string apply(const TuneFlags& flags, engine::Experiment& experiment) {
                           search::find_searcher(experiment.strategy).name == search::find_searcher("default").name;
   // With such a wish for bits, thousands of schedules may be left out. The default strategy learns nothing from them,
   // and takes long because it ranks playouts for each of them.
-  if ((!flags.bits.same_as.empty() || !flags.bits.same_rows_as.empty()) && is_default) {
+  if ((!options.bits.same_as.empty() || !options.bits.same_rows_as.empty()) && is_default) {
     experiment.strategy = "mcts";
     experiment.options.parameters = {{"share", "0"}, {"c", "0.5"}};
   }
@@ -107,14 +105,14 @@ std::string apply(const TuneFlags& flags, engine::Experiment& experiment) {
     overrides += " --objectives " + *flags.objectives;
   }
   overrides += flags.source.options.command_line();
-  if (!flags.warm_start.empty()) overrides += " --warm-start " + flags.warm_start;
-  if (flags.tolerance != measure::default_tolerance) overrides += fmt::format(" --tolerance {}", flags.tolerance);
+  if (!options.warm_start.empty()) overrides += " --warm-start " + options.warm_start;
+  if (options.tolerance != measure::default_tolerance) overrides += fmt::format(" --tolerance {}", options.tolerance);
   if (!flags.inputs.empty()) overrides += " --inputs " + flags.inputs;
-  if (flags.bits.deterministic) overrides += " --deterministic";
-  if (!flags.bits.same_as.empty()) overrides += fmt::format(" --same-bits-as \"{}\"", flags.bits.same_as);
-  if (!flags.bits.same_rows_as.empty()) overrides += " --same-rows-as " + flags.bits.same_rows_as;
-  if (flags.analytic_prior > 0) overrides += fmt::format(" --analytic-prior {}", flags.analytic_prior);
-  if (flags.winners != engine::default_winners) overrides += fmt::format(" --winners {}", flags.winners);
+  if (options.bits.deterministic) overrides += " --deterministic";
+  if (!options.bits.same_as.empty()) overrides += fmt::format(" --same-bits-as \"{}\"", options.bits.same_as);
+  if (!options.bits.same_rows_as.empty()) overrides += " --same-rows-as " + options.bits.same_rows_as;
+  if (options.analytic_prior > 0) overrides += fmt::format(" --analytic-prior {}", options.analytic_prior);
+  if (options.winners != engine::default_winners) overrides += fmt::format(" --winners {}", options.winners);
   return overrides;
 }
 
@@ -209,7 +207,8 @@ int run_tune(const TuneFlags& flags) {
   if (flags.device) engine::check_device(*flags.device, "--device");
   if (flags.target) engine::check_target(*flags.target, "--target");
   engine::Experiment experiment = read_experiment(flags);
-  std::string overrides = apply(flags, experiment);
+  engine::TuneOptions options = flags.options;
+  options.overrides = apply(flags, experiment);
   catch_interrupts();
   engine::Board board;
   Progress progress(stderr, flags.quiet);
@@ -221,10 +220,6 @@ int run_tune(const TuneFlags& flags) {
     const engine::Summary summary = board.read();
     print_result(flags.json ? print_json(summary) : print_table(summary, terminal_width(STDOUT_FILENO)));
   };
-  engine::TuneOptions options{
-      flags.store, "", flags.retry_failed, flags.warm_start, flags.in_process, flags.analytic_prior, flags.winners};
-  options.tolerance = flags.tolerance;
-  options.bits = flags.bits;
   Deadline deadline([&] {
     try {
       engine::abandon(options);
@@ -237,10 +232,9 @@ int run_tune(const TuneFlags& flags) {
     throw Error("--shard cannot be combined with shapes, whose kernels are tuned together");
   if (shard) {
     progress.line(engine::describe_shards(experiment, *shard));
-    overrides += " --shard " + *flags.shard;
+    options.overrides += " --shard " + *flags.shard;
     engine::take_shard(experiment, *shard);
   }
-  options.overrides = overrides;
   tune(experiment, options, progress, board);
   deadline.lift();
   report();
@@ -304,15 +298,15 @@ void add_family(Command command, FamilyFlags& family) {
 }
 
 void add_beginnings(Command command, TuneFlags& flags) {
-  command.option("--warm-start", flags.warm_start, "STORE",
+  command.option("--warm-start", flags.options.warm_start, "STORE",
                  "First measure the fastest schedules in STORE for the same kernels and the nearest sizes.");
   command.seldom()
-      .option("--analytic-prior", flags.analytic_prior, "N",
+      .option("--analytic-prior", flags.options.analytic_prior, "N",
               "Without a warm start, train the strategy's model, if it has one, on the analytic model's estimates of N "
               "random schedules; each takes 2 ms (docs/model.md) [0].")
       .between(std::int64_t{0}, std::int64_t{100'000});
   command.seldom()
-      .option("--winners", flags.winners, "N",
+      .option("--winners", flags.options.winners, "N",
               "Without a warm start, first measure N schedules that won for other kernels of this run. With 0, a "
               "kernel's result does not depend on the others [4].")
       .between(std::int64_t{0}, engine::max_count);
@@ -352,16 +346,16 @@ void add_tune(Command command, int& exit_code) {
   command.seldom().option("--target", flags->target, "TARGET",
                           "Compile for this target: a name under configs/targets, or auto (that of the device).");
   command
-      .option("--store", flags->store, "FILE",
+      .option("--store", flags->options.store, "FILE",
               "Store all measurements in this SQLite file. Those already in it are not repeated.")
       .show_default();
   add_beginnings(command, *flags);
   add_inputs(command, flags->inputs);
-  add_tolerance(command, flags->tolerance);
-  add_bits(command, flags->bits);
-  command.seldom().flag("--retry-failed", flags->retry_failed,
+  add_tolerance(command, flags->options.tolerance);
+  add_bits(command, flags->options.bits);
+  command.seldom().flag("--retry-failed", flags->options.retry_failed,
                         "Measure failures of earlier runs again. They may hang or crash again.");
-  command.seldom().flag("--in-process", flags->in_process,
+  command.seldom().flag("--in-process", flags->options.in_process,
                         "Run candidates in this process, for a debugger. If one crashes, so does the process.");
   command.flag("--json", flags->json, "Print one JSON document instead of the table.");
   command.flag("--quiet", flags->quiet, "Show no progress.");
