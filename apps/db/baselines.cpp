@@ -26,24 +26,18 @@ struct Line {
   measure::BaselineRecord baseline;
 };
 
-/// The kernels that expressions become. of() returns nullopt for an expression that becomes several. Each expression is
-/// lowered only once.
-class Kernels {
- public:
-  const std::optional<ir::Program>& of(const std::string& expression) {
-    const auto [at, fresh] = known_.try_emplace(expression);
-    if (fresh) at->second = lower(expression);
-    return at->second;
-  }
+/// The kernels that expressions become; nullopt for an expression that becomes several.
+using Kernels = std::map<std::string, std::optional<ir::Program>>;
 
- private:
-  static std::optional<ir::Program> lower(const std::string& expression) {
+/// Returns the kernel of an expression, which is lowered only once.
+const std::optional<ir::Program>& kernel_of(const std::string& expression, Kernels& known) {
+  const auto [at, fresh] = known.try_emplace(expression);
+  if (fresh) {
     ir::Module module = engine::read_module({engine::Expression{expression, "expression"}});
-    if (module.kernels.size() != 1) return std::nullopt;
-    return std::move(module.kernels.front());
+    if (module.kernels.size() == 1) at->second = std::move(module.kernels.front());
   }
-  std::map<std::string, std::optional<ir::Program>> known_;
-};
+  return at->second;
+}
 
 /// Returns the date with "Z" at its end, like deplo's own dates. Python's dates end in "+00:00".
 std::string utc(std::string date) {
@@ -104,7 +98,7 @@ std::vector<Line> read(const std::string& file, ImportedBaselines& result) {
       const Fields json = Fields::parse(text);
       if (json.at("variant") == "ours")
         ++result.ours;
-      else if (const auto& kernel = kernels.of(json.at("expression").get_ref<const std::string&>()))
+      else if (const auto& kernel = kernel_of(json.at("expression").get_ref<const std::string&>(), kernels))
         lines.push_back(read_line(json, *kernel));
       else
         ++result.several;
