@@ -214,8 +214,7 @@ CudaCheckReport check_cuda(const CudaCheckOptions& options) {
 }
 
 std::string print_table(const CudaCheckReport& report) {
-  std::string text = report.printed;
-  if (!text.empty() && !text.ends_with('\n')) text += '\n';
+  std::string text = whole_lines(report.printed);
   if (!report.finding.empty())
     return text + fmt::format("{}: {}\n{} on the PTX machine of {}, seed {}\n", report.file, report.finding,
                               report.entry, report.target, report.seed);

@@ -106,17 +106,14 @@ FileCheckReport check_file(const FileCheckOptions& options, Progress& progress) 
 
 std::string print_table(const FileCheckReport& report) {
   std::string text;
-  const auto add_printed = [&](const std::string& printed) {
-    text += printed;
-    if (!printed.empty() && !printed.ends_with('\n')) text += '\n';
-  };
   // The first configuration's text is shown once, with its finding if it has one.
-  if (!report.configurations.empty() && report.configurations.front().finding.empty()) add_printed(report.printed);
+  if (!report.configurations.empty() && report.configurations.front().finding.empty())
+    text = whole_lines(report.printed);
   std::int64_t wrong = 0, unbuilt = 0;
   for (const FileCheckReport::Configuration& one : report.configurations) {
     if (one.finding.empty()) continue;
     ++(one.built ? wrong : unbuilt);
-    add_printed(one.printed);
+    text += whole_lines(one.printed);
     text += fmt::format("{}\n  {}, seed {}: {}\n", one.trail, one.launch, one.seed, one.finding);
   }
   const std::int64_t count = std::ssize(report.configurations);

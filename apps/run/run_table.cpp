@@ -139,8 +139,7 @@ std::string output_table(const RunReport& report, std::size_t width) {
 }
 
 std::string blocks_text(const BlocksLaunch& b) {
-  std::string text = b.printed;
-  if (!text.empty() && !text.ends_with('\n')) text += '\n';
+  std::string text = whole_lines(b.printed);
   text += fmt::format("{} block by block: {} x {} x {} blocks of {}", b.entry, b.grid[0], b.grid[1], b.grid[2],
                       counted(b.threads, "thread"));
   if (b.microseconds > 0) text += fmt::format(", {} µs", significant(b.microseconds));
@@ -208,8 +207,7 @@ Json output_json(const OutputCheck& o) {
 bool RunReport::right() const { return std::ranges::all_of(outputs, &OutputCheck::right); }
 
 std::string print_table(const RunReport& report, std::size_t width) {
-  std::string text = report.printed;
-  if (!text.empty() && !text.ends_with('\n')) text += '\n';
+  std::string text = whole_lines(report.printed);
   if (!report.kernels.empty()) text += kernel_table(report, width) + "\n" + fingerprints(report);
   if (report.blocks) text += blocks_text(*report.blocks);
   if (!report.blocks || !report.outputs.empty()) text += output_table(report, width);

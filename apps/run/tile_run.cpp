@@ -71,8 +71,7 @@ TileRunReport run_tile_program(const TileRunOptions& options) {
 }
 
 std::string print_table(const TileRunReport& report) {
-  std::string text = report.printed;
-  if (!text.empty() && !text.ends_with('\n')) text += '\n';
+  std::string text = whole_lines(report.printed);
   text += fmt::format("{} on the interpreter: {} x {} x {} blocks, {} operations, seed {}\n", report.entry,
                       report.grid[0], report.grid[1], report.grid[2], report.operations, report.seed);
   for (const TileArray& array : report.arrays) {

@@ -28,6 +28,8 @@ template <std::unsigned_integral Count>
 std::string counted(Count count, std::string_view one) {
   return counted(static_cast<std::int64_t>(count), one);
 }
+/// The text with a line break at its end, unless it is empty.
+std::string whole_lines(std::string text);
 /// Joins the texts, for example to "a, b, c" with the separator ", ".
 std::string join(std::span<const std::string> texts, std::string_view separator);
 std::string join(std::span<const std::int64_t> numbers, std::string_view separator);
