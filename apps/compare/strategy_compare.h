@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/report/comparison_result.h"
+#include "apps/report/comparison.h"
 #include "core/progress.h"
 #include "search/compare/contest.h"
 

@@ -95,7 +95,6 @@ void add_compile(Command command) {
   auto options = std::make_shared<CompileOptions>();
   auto output = std::make_shared<std::string>();
   auto source = std::make_shared<SourceFlags>();
-  auto no_guard = std::make_shared<bool>(false);
   command.describe("Print a graph or a kernel at a level of the compiler.");
   add_selection_flags(command, *source);
   add_inputs_function(command, *source);
@@ -104,7 +103,7 @@ void add_compile(Command command) {
   command.seldom().option("--passes", options->passes, "d|do|dol|dolm",
                           "Run only these passes on a graph: d(ecompose), o(ptimise), l(ift), m(erge) [dolm].");
   add_configuration(command, options->configuration);
-  command.seldom().flag("--no-guard", *no_guard, "Merge kernels regardless of the cost.");
+  command.seldom().flag("--no-guard", options->no_guard, "Merge kernels regardless of the cost.");
   relate_flags(command);
   command.examples(
       "deplo compile -c \"nn.RMSNorm(2048)(torch.randn(1,32,2048))\" --ir tile -vv\n"
@@ -112,10 +111,9 @@ void add_compile(Command command) {
       "deplo compile -k matmul -s M=33 -s N=509 -s K=777 --target sm_90 --ir cuda\n"
       "deplo compile --tile experiments/tile/saxpy.tile --ir tile-program\n"
       "deplo compile --space examples/kernel_files/matmul.T1.json --tuned");
-  command.run([options, source, no_guard, output] {
+  command.run([options, source, output] {
     if (options->level == "tile-program" && source->tile.file.empty()) throw Error("--ir tile-program requires --tile");
     options->selection = source->selection();
-    options->guard = !*no_guard;
     options->width = output->empty() ? terminal_width(STDOUT_FILENO) : 0;
     run_compile(*options, *output);
   });

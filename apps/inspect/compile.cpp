@@ -333,7 +333,7 @@ std::string compile_launch(const engine::TileSource& tile, const CompileOptions&
 std::string compile_graph(const engine::Source& source, const CompileOptions& options) {
   const std::string passes_text = options.passes.value_or("dolm");
   engine::Passes passes = engine::parse_passes(passes_text);
-  passes.guard = options.guard;
+  passes.guard = !options.no_guard;
   passes.fixed = engine::passes_of(source.options, {}).fixed;
   if (!passes.lift && options.level != "torch" && options.level != "tensor")
     throw Error(fmt::format("--passes: expected dol or dolm for --ir {}, found '{}'", options.level, passes_text));

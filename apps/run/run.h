@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/run/device_options.h"
+#include "apps/run/device_flags.h"
 #include "core/progress.h"
 #include "engine/compile/tuned.h"
 #include "engine/source/source.h"
