@@ -70,8 +70,8 @@ Option& Option::take_all() {
   return *this;
 }
 
-Option& Option::delimiter(char between) {
-  option_->delimiter(between);
+Option& Option::take_lists() {
+  option_->delimiter(',')->take_all();
   return *this;
 }
 

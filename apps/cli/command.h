@@ -36,8 +36,8 @@ class Option {
   Option& repeated();
   /// The option takes all words after it, and may be given several times.
   Option& take_all();
-  /// Splits a word into several values at this character.
-  Option& delimiter(char);
+  /// The same, and each word is a list separated by commas.
+  Option& take_lists();
   /// The option takes between `min` and `max` words.
   Option& words(int min, int max);
 

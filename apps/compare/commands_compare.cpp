@@ -177,8 +177,7 @@ void add_compare(Command command, int& exit_code) {
       .option("--search", flags->search, "STRATEGIES",
               "Compare these strategies, separated by commas (see `deplo strategies`). NAME:PARAMETER=VALUE sets a "
               "hyperparameter. All are tested against the first one [random,default].")
-      .delimiter(',')
-      .take_all();
+      .take_lists();
   command.seldom()
       .option("--set", flags->set, "NAME=VALUE", "Set a hyperparameter of each strategy that has it. May be repeated.")
       .take_all();
@@ -187,8 +186,7 @@ void add_compare(Command command, int& exit_code) {
       .option("--order", flags->orders, "ORDERS",
               "Order the levels: recorded, importance, reversed or shuffled. Several orders, separated by commas, "
               "show how much the order moves each score [recorded].")
-      .delimiter(',')
-      .take_all();
+      .take_lists();
   add_contest(command, *flags);
   command.flag("--regret", flags->contest.regret,
                "Also show how far the best schedule is from the best known one after 5 to 60 trials, and what noise "

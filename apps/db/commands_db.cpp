@@ -220,8 +220,7 @@ void add_import(Command command) {
   command
       .option("--launches", flags->columns.launches, "COLUMNS",
               "Tables only: the columns that hold one launch time each.")
-      .delimiter(',')
-      .take_all();
+      .take_lists();
   command.option("--time", flags->columns.time, "COLUMN",
                  "Tables only: the column of the time [mean of the launches].");
   command.option("--unit", flags->columns.unit, "s|ms|us|ns", "Tables only: the unit of the times.").show_default();
@@ -231,11 +230,9 @@ void add_import(Command command) {
       .option("--parameters", flags->columns.parameters, "COLUMNS",
               "Tables only: the columns that are parameters; other columns without a role are results [the parameters "
               "in FILE.T1.json next to FILE.csv, else all columns that do not look like results].")
-      .delimiter(',')
-      .take_all();
+      .take_lists();
   command.option("--ignore", flags->columns.ignored, "COLUMNS", "Tables only: columns that are not parameters.")
-      .delimiter(',')
-      .take_all();
+      .take_lists();
   add_objective(command, flags->objective);
   command.run([flags] { run_import(*flags); });
 }
