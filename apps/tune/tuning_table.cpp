@@ -239,28 +239,6 @@ std::string notes(const engine::Summary& summary) {
   return text;
 }
 
-Json plain_json(const engine::Row& row) {
-  return Json::object({{"kernel", row.name},
-                       {"count", row.count()},
-                       {"same", Json::array(row.same)},
-                       {"heuristic_us", Json::or_null(row.heuristic_us)},
-                       {"best_us", Json::or_null(row.best_us)},
-                       {"speed_up", Json::or_null(row.best_us > 0 ? row.heuristic_us / row.best_us : 0)},
-                       {"gflops", Json::or_null(row.best_us > 0 ? row.flops / row.best_us * 1e-3 : 0)},
-                       {"gb_per_s", Json::or_null(row.best_us > 0 ? row.bytes / row.best_us * 1e-3 : 0)},
-                       {"trials", row.trials},
-                       {"known", row.known},
-                       {"left_out", row.left_out},
-                       {"failures", Json::object(row.failures)},
-                       {"fault", Json::or_null(row.fault)},
-                       {"trail", row.trail},
-                       {"confirmed", row.confirmed},
-                       {"proof", row.proof},
-                       {"stop", row.stop},
-                       {"finished", row.finished},
-                       {"alternative", row.alternative}});
-}
-
 /// Returns the Pareto fronts of the kernels that have several objectives.
 std::string fronts(const engine::Summary& summary, std::size_t width) {
   std::string text;
@@ -272,7 +250,25 @@ std::string fronts(const engine::Summary& summary, std::size_t width) {
 }
 
 Json row_json(const engine::Row& row) {
-  Json json = plain_json(row);
+  Json json = Json::object({{"kernel", row.name},
+                            {"count", row.count()},
+                            {"same", Json::array(row.same)},
+                            {"heuristic_us", Json::or_null(row.heuristic_us)},
+                            {"best_us", Json::or_null(row.best_us)},
+                            {"speed_up", Json::or_null(row.best_us > 0 ? row.heuristic_us / row.best_us : 0)},
+                            {"gflops", Json::or_null(row.best_us > 0 ? row.flops / row.best_us * 1e-3 : 0)},
+                            {"gb_per_s", Json::or_null(row.best_us > 0 ? row.bytes / row.best_us * 1e-3 : 0)},
+                            {"trials", row.trials},
+                            {"known", row.known},
+                            {"left_out", row.left_out},
+                            {"failures", Json::object(row.failures)},
+                            {"fault", Json::or_null(row.fault)},
+                            {"trail", row.trail},
+                            {"confirmed", row.confirmed},
+                            {"proof", row.proof},
+                            {"stop", row.stop},
+                            {"finished", row.finished},
+                            {"alternative", row.alternative}});
   if (row.front.objectives.empty()) return json;
   json.set("objectives",
            Json::array(row.front.objectives, [](const auto* objective) { return Json(objective->name); }));
