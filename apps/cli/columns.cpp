@@ -119,6 +119,8 @@ std::string three_digits(double value) {
   return value < 100 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
 }
 
+std::string or_dash(double value) { return value > 0 ? significant(value) : "-"; }
+
 std::string align_columns(std::vector<std::vector<std::string>> rows, std::vector<bool> right, std::size_t width,
                           std::span<const std::string_view> spare) {
   for (auto& row : rows)

@@ -16,6 +16,9 @@ inline constexpr std::size_t max_launch_rows = 100;
 /// "1234".
 std::string three_digits(double value);
 
+/// Returns significant() of a positive number, and "-" for others, which are not known.
+std::string or_dash(double value);
+
 /// Pads the text on the left with blanks to `width` columns. Returns a wider text unchanged.
 std::string right_aligned(std::string_view text, std::size_t width);
 

@@ -42,8 +42,7 @@ std::string why(const BenchKernel& kernel) {
 }
 
 void add_rows(const BenchKernel& k, std::size_t number, std::vector<Row>& rows) {
-  Row start{std::to_string(number), k.name, schedule(k, number), microseconds(k.ours),
-            k.model_us > 0 ? significant(k.model_us) : "-"};
+  Row start{std::to_string(number), k.name, schedule(k, number), microseconds(k.ours), or_dash(k.model_us)};
   if (k.baselines.empty()) {
     start.insert(start.end(), {"", "", "", why(k)});
     rows.push_back(start);

@@ -21,10 +21,6 @@ std::string schedule(const KernelLaunch& kernel, std::size_t number) {
   return kernel.proof.empty() ? origin : fmt::format("{}, {}", origin, kernel.proof.substr(0, kernel.proof.find(':')));
 }
 
-std::string measured(const KernelLaunch& kernel) {
-  return kernel.measured_us > 0 ? significant(kernel.measured_us) : "-";
-}
-
 /// Returns the launch and the configuration of a kernel file, and where the configuration comes from.
 std::string configuration_text(const RunReport& report) {
   const KernelLaunch& k = report.kernels.front();
@@ -111,8 +107,8 @@ std::string kernel_table(const RunReport& report, std::size_t width) {
     for (const char* const title : {"µs", "GFLOP/s", "GB/s"}) rows[0].emplace_back(title), right.push_back(true);
   KernelLaunch total;
   for (const LaunchRow& row : launches) {
-    add({std::to_string(row.number), row.sum.name, schedule(row.sum, row.number), measured(row.sum)}, row.launches,
-        row.sum);
+    add({std::to_string(row.number), row.sum.name, schedule(row.sum, row.number), or_dash(row.sum.measured_us)},
+        row.launches, row.sum);
     total.microseconds += row.sum.microseconds;
     total.flops += row.sum.flops;
     total.bytes += row.sum.bytes;

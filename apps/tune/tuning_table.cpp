@@ -39,8 +39,6 @@ std::string speed_up(const engine::Row& row) {
   return row.best_us > 0 && row.heuristic_us > 0 ? fmt::format("{:.2f}x", row.heuristic_us / row.best_us) : "-";
 }
 
-std::string microseconds(double value) { return value > 0 ? significant(value) : "-"; }
-
 std::string left(const std::string& text, std::size_t width) {
   const std::string shortened = cut(text, width);
   return shortened + std::string(width - columns(shortened), ' ');
@@ -91,14 +89,14 @@ std::string wide(const engine::Summary& summary, std::size_t width) {
                      numbers("heuristic µs", "best µs", "speed-up", "speed", "trials", "failures") +
                      (beside ? "  trail" : "") + "\n";
   for (const engine::Row& row : summary.rows) {
-    text += left(label(row, name_width), name_width) + numbers(microseconds(row.heuristic_us),
-                                                               microseconds(row.best_us), speed_up(row), speed(row),
-                                                               std::to_string(row.trials), std::to_string(failed(row)));
+    text += left(label(row, name_width), name_width) + numbers(or_dash(row.heuristic_us), or_dash(row.best_us),
+                                                               speed_up(row), speed(row), std::to_string(row.trials),
+                                                               std::to_string(failed(row)));
     text += beside ? "  " + row.trail + "\n" : "\n    " + wrap(row.trail, width, 4, 4) + "\n";
   }
   if (const engine::Row sum = total(summary); summary.rows.size() > 1 && sum.best_us > 0) {
     const std::string cells =
-        numbers(microseconds(sum.heuristic_us), microseconds(sum.best_us), speed_up(sum), speed(sum), "", "");
+        numbers(or_dash(sum.heuristic_us), or_dash(sum.best_us), speed_up(sum), speed(sum), "", "");
     text += left(sum.name, name_width) + cells.substr(0, cells.find_last_not_of(' ') + 1) + "\n";
   }
   return text;
@@ -108,16 +106,15 @@ std::string stacked(const engine::Summary& summary, std::size_t width) {
   std::string text;
   for (const engine::Row& row : summary.rows) {
     text += label(row, width) + "\n";
-    text += cut(fmt::format("  {} µs, was {} ({}), {}", microseconds(row.best_us), microseconds(row.heuristic_us),
-                            speed_up(row), speed(row)),
+    text += cut(fmt::format("  {} µs, was {} ({}), {}", or_dash(row.best_us), or_dash(row.heuristic_us), speed_up(row),
+                            speed(row)),
                 width) +
             "\n";
     text += cut(fmt::format("  {}, {}", counted(row.trials, "trial"), counted(failed(row), "failure")), width) +
             "\n  " + wrap(row.trail, width, 4, 2) + "\n";
   }
   if (const engine::Row sum = total(summary); summary.rows.size() > 1 && sum.best_us > 0)
-    text += cut(fmt::format("total {} µs, was {} ({})", microseconds(sum.best_us), microseconds(sum.heuristic_us),
-                            speed_up(sum)),
+    text += cut(fmt::format("total {} µs, was {} ({})", or_dash(sum.best_us), or_dash(sum.heuristic_us), speed_up(sum)),
                 width) +
             "\n";
   return text;
@@ -157,8 +154,7 @@ std::string family_shapes(const engine::FamilyRow& family, bool held_out, std::s
     if (shape.held_out == held_out)
       rows.push_back({shape.shape,
                       shape.schedule < family.schedules.size() ? engine::schedule_letter(shape.schedule) : "heuristic",
-                      microseconds(shape.us), microseconds(shape.best_us), percent(shape.loss()),
-                      microseconds(shape.heuristic_us)});
+                      or_dash(shape.us), or_dash(shape.best_us), percent(shape.loss()), or_dash(shape.heuristic_us)});
   return rows.size() == 1 ? "" : align_columns(rows, {false, false, true, true, true, true}, width);
 }
 
