@@ -40,10 +40,6 @@ struct Origin {
   Target target;
 };
 
-Origin origin_of(const TunedKernel& kernel) {
-  return {engine::parse_kernel(kernel.text, {}, "the kernel"), measure::target_of(kernel.summary.device)};
-}
-
 void explain_by_rules(TunedKernel& kernel, const Origin& origin, const Trail& untuned) {
   const rules::Lowering start(origin.loop, origin.target);
   const auto best = rules::follow(start, parse_trail(kernel.best_trail), rules::TrailIs::whole);
@@ -76,7 +72,7 @@ void explain_schedule(TunedKernel& kernel) {
   if (kernel.trials.empty()) return;  // all trials are damaged
   Trail untuned = parse_trail(kernel.trials.front().trail);
   try {
-    const Origin origin = origin_of(kernel);
+    const Origin origin{engine::parse_kernel(kernel.text, {}, "the kernel"), measure::target_of(kernel.summary.device)};
     untuned = untuned_trail(kernel, origin);
     if (!kernel.best_trail.empty()) explain_by_rules(kernel, origin, untuned);
   } catch (const Error& error) {  // the trail is of another version, or for another target than the device's
