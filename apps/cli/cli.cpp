@@ -33,7 +33,7 @@ constexpr const char* about =
 constexpr std::size_t piped_width = 80, widest = 100;
 
 std::size_t help_width() {
-  const std::size_t window = terminal_width(STDOUT_FILENO);
+  const std::size_t window = window_width();
   return window == 0 ? piped_width : std::min(window, widest);
 }
 

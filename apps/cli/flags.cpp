@@ -1,6 +1,7 @@
 #include "apps/cli/flags.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <limits>
@@ -19,6 +20,8 @@ void print_bytes(const std::string& bytes) {
 }
 
 void print_result(const std::string& text) { print_bytes(printable_lines(text)); }
+
+std::size_t window_width() { return terminal_width(STDOUT_FILENO); }
 
 void require(const std::string& value, const char* flag) {
   if (value.empty()) throw Error(fmt::format("expected the flag {}, found none; see --help", flag));

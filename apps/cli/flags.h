@@ -1,5 +1,6 @@
 // Flags that several commands share.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,6 +16,9 @@ namespace deplo::apps {
 void print_result(const std::string& text);
 /// Writes bytes that are not text to standard output, unchanged. Throws the same Error.
 void print_bytes(const std::string& bytes);
+
+/// Returns the columns of the terminal that shows the standard output; 0: it is not a terminal.
+std::size_t window_width();
 
 // Throws Error if the value is empty. CLI11 could check this, but would report a missing flag before a misspelt one.
 void require(const std::string& value, const char* flag);

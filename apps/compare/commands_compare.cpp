@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <memory>
@@ -15,7 +14,6 @@
 #include "apps/report/export.h"
 #include "core/error.h"
 #include "core/interrupt.h"
-#include "core/text/text.h"
 
 namespace deplo::apps {
 namespace {
@@ -31,7 +29,7 @@ struct TuningFlags {
 int run_tuning(const CompareFlags& flags, const TuningFlags& tuning, Progress& progress) {
   const TunedParameters tuned = tune_hyperparameters(flags, tuning.scored, tuning.rounds, progress);
   progress.end();
-  print_result(print_tuned(tuned, flags, terminal_width(STDOUT_FILENO)));
+  print_result(print_tuned(tuned, flags, window_width()));
   return interrupted() != 0 ? 128 + interrupted() : 0;
 }
 
@@ -70,7 +68,7 @@ int run_compare(const CompareFlags& flags, const TuningFlags& tuning) {
   const auto print = [&] {
     progress.end();
     print_result(flags.json ? print_comparison_json(comparison)
-                            : print_comparison(comparison, flags.verbose, terminal_width(STDOUT_FILENO)));
+                            : print_comparison(comparison, flags.verbose, window_width()));
   };
   try {
     write_files(comparison, flags);

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <limits>
@@ -12,7 +11,6 @@
 #include "apps/cli/write_file.h"
 #include "core/error.h"
 #include "core/progress.h"
-#include "core/text/text.h"
 #include "engine/learn/labelled.h"
 #include "engine/learn/recorded.h"
 #include "measure/sqlite/rows.h"
@@ -122,7 +120,7 @@ void run_eval(const ModelFlags& flags) {
                     flags.leave_out, least_records, sets.size()));
   const measure::sqlite::Rows rows = table(sets, scores, options);
   constexpr std::string_view spare[] = {"learned from", "records", "interval", "90 % covers"};
-  print_result(flags.json ? print_json(rows) : print_rows(rows, terminal_width(STDOUT_FILENO), spare));
+  print_result(flags.json ? print_json(rows) : print_rows(rows, window_width(), spare));
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <memory>
@@ -69,7 +68,7 @@ void run_info(const ReadFlags& flags) {
     print_result(json.print_lines(2));
     return;
   }
-  const std::size_t width = terminal_width(STDOUT_FILENO);
+  const std::size_t width = window_width();
   std::string text = wrap(fmt::format("{}: version {}, {:.1f} MB\nrows: {}", file, version,
                                       static_cast<double>(bytes) * 1e-6, print_sizes(sizes)),
                           width, 2) +
@@ -97,7 +96,7 @@ using Fronts = std::span<const std::optional<measure::Front>>;
 
 /// Returns the table of the best schedules, and the front of each kernel that was searched with several objectives.
 std::string table_of(const measure::sqlite::Rows& best, Fronts fronts) {
-  const std::size_t width = terminal_width(STDOUT_FILENO);
+  const std::size_t width = window_width();
   std::string text = print_rows(best, width);
   for (std::size_t i = 0; i < best.rows.size(); ++i)
     if (fronts[i])

@@ -1,14 +1,12 @@
 #include "apps/db/db_flags.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <filesystem>
 
 #include "apps/cli/flags.h"
 #include "apps/cli/rows_table.h"
 #include "core/error.h"
-#include "core/text/text.h"
 #include "engine/compile/tuned.h"
 #include "engine/source/experiment.h"
 
@@ -56,7 +54,7 @@ void print_answer(const measure::sqlite::Rows& rows, bool json, const std::strin
   if (json)
     print_result(print_json(rows));
   else
-    print_result(rows.rows.empty() ? none + "\n" : print_rows(rows, terminal_width(STDOUT_FILENO), spare));
+    print_result(rows.rows.empty() ? none + "\n" : print_rows(rows, window_width(), spare));
 }
 
 }  // namespace deplo::apps

@@ -9,7 +9,6 @@
 #include "apps/cli/write_file.h"
 #include "apps/inspect/compile.h"
 #include "core/error.h"
-#include "core/text/text.h"
 #include "engine/compile/tuned.h"
 
 namespace deplo::apps {
@@ -114,7 +113,7 @@ void add_compile(Command command) {
   command.run([options, source, output] {
     if (options->level == "tile-program" && source->tile.file.empty()) throw Error("--ir tile-program requires --tile");
     options->selection = source->selection();
-    options->width = output->empty() ? terminal_width(STDOUT_FILENO) : 0;
+    options->width = output->empty() ? window_width() : 0;
     run_compile(*options, *output);
   });
 }

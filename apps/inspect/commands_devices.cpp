@@ -1,6 +1,5 @@
 // `deplo devices`: lists the usable devices, and why other devices cannot be used.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -150,9 +149,8 @@ void add_devices(Command command) {
                "Measure the peak rates of each device: copying, reading and f32 multiply-adds (half a second each).");
   command.flag("--json", *json, "Print one JSON document instead of the list.");
   command.examples("deplo devices --measure");
-  command.run([measure, json] {
-    print_result(*json ? devices_json(*measure) : devices_text(*measure, terminal_width(STDOUT_FILENO)));
-  });
+  command.run(
+      [measure, json] { print_result(*json ? devices_json(*measure) : devices_text(*measure, window_width())); });
 }
 
 }  // namespace deplo::apps

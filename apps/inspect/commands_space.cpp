@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <memory>
 
 #include "apps/cli/commands.h"
@@ -9,7 +7,6 @@
 #include "apps/inspect/space.h"
 #include "core/error.h"
 #include "core/interrupt.h"
-#include "core/text/text.h"
 #include "engine/source/experiment.h"
 #include "measure/device.h"
 
@@ -34,7 +31,7 @@ int run_file_space(const SpaceFlags& flags) {
 std::string result_text(const SpaceFlags& flags, const std::vector<KernelSetReport>& sets,
                         const std::vector<SpaceReport>& reports) {
   return flags.json ? print_json(flags.options, sets, reports)
-                    : print_table(flags.options, sets, reports, terminal_width(STDOUT_FILENO));
+                    : print_table(flags.options, sets, reports, window_width());
 }
 
 int run_space(SpaceFlags flags) {

@@ -1,6 +1,5 @@
 // `deplo strategies`: lists the strategies for --search, and the hyperparameters for --set.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -8,7 +7,6 @@
 #include "apps/cli/commands.h"
 #include "apps/cli/flags.h"
 #include "core/text/json.h"
-#include "core/text/text.h"
 #include "core/text/wrap.h"
 #include "search/searcher.h"
 
@@ -82,7 +80,7 @@ void add_strategies(Command command) {
   command.examples("deplo strategies\ndeplo strategies mcts");
   command.run([flags] {
     print_result(flags->json ? strategies_json(flags->name)
-                             : strategies_text(flags->name, flags->verbose, terminal_width(STDOUT_FILENO)));
+                             : strategies_text(flags->name, flags->verbose, window_width()));
   });
 }
 

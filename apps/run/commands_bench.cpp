@@ -1,6 +1,4 @@
 // `deplo bench`, which is also spelt `deplo run --bench` (apps/cli/cli.cpp).
-#include <unistd.h>
-
 #include <memory>
 #include <mutex>
 #include <string>
@@ -11,7 +9,6 @@
 #include "apps/run/bench.h"
 #include "apps/run/device_flags.h"
 #include "core/interrupt.h"
-#include "core/text/text.h"
 
 namespace deplo::apps {
 namespace {
@@ -42,7 +39,7 @@ class BenchBoard {
 
 void print_report(const BenchReport& report, bool json, Progress& progress) {
   progress.end();
-  print_result(json ? print_json(report) : print_table(report, terminal_width(STDOUT_FILENO)));
+  print_result(json ? print_json(report) : print_table(report, window_width()));
 }
 
 int run_bench(BenchFlags& flags) {

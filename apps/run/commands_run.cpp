@@ -1,6 +1,5 @@
 // `deplo run`.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -12,7 +11,6 @@
 #include "apps/run/run.h"
 #include "apps/run/tile_run.h"
 #include "core/error.h"
-#include "core/text/text.h"
 #include "engine/source/tile_program/form.h"
 #include "measure/ptx/device.h"
 
@@ -77,7 +75,7 @@ int run_source(RunFlags& flags) {
   }
   const RunReport report = run(options, progress);
   progress.end();
-  print_result(flags.json ? print_json(report) : print_table(report, terminal_width(STDOUT_FILENO)));
+  print_result(flags.json ? print_json(report) : print_table(report, window_width()));
   return report.right() ? 0 : 1;
 }
 

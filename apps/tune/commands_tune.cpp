@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -218,7 +217,7 @@ int run_tune(const TuneFlags& flags) {
   const auto report = [&] {
     progress.end();
     const engine::Summary summary = board.read();
-    print_result(flags.json ? print_json(summary) : print_table(summary, terminal_width(STDOUT_FILENO)));
+    print_result(flags.json ? print_json(summary) : print_table(summary, window_width()));
   };
   Deadline deadline([&] {
     try {
