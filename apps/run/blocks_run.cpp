@@ -95,17 +95,9 @@ RunReport run_blocks(const RunOptions& options, const std::string& why, Progress
   const double microseconds = worker.run({kernel.kernel, kernel.source}, contents, options.limit, !options.no_measure);
   take_contents(kernel, contents, found);
 
-  RunReport report;
-  report.device = worker.info().name;
-  report.target = target.name;
-  report.seed = options.seed;
-  report.tolerance = options.tolerance;
-  report.timed = !options.no_measure;
+  RunReport report = begin_report(options, worker.info(), target, kernel.kernel.buffers);
   report.blocks = {launch.entry,    why,          launch.grid, kernel.source.threads, microseconds, worker.printed(),
                    schedule.origin, schedule.note};
-  for (const ir::Buffer& buffer : kernel.kernel.buffers)
-    report.buffer_bytes += static_cast<double>(ir::element_count(buffer.shape) * ir::bytes(buffer.dtype));
-  report.tensor_bytes = report.buffer_bytes;
   report.outputs = compare_arrays(launch, options, before, expected, found);
   OutputFiles files(options.outputs);
   for (std::size_t i = 0; files.wanted() && i < found.size(); ++i)

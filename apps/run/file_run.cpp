@@ -34,7 +34,8 @@ class FileRunner {
                 .front())),
         file_(*kernel_.opaque),
         device_(worker(options.device), options.limit),
-        target_(engine::pick_target(options.target, device_.info(), device_.dialect(), options.device, "--target")) {
+        target_(engine::pick_target(options.target, device_.info(), device_.dialect(), options.device, "--target")),
+        report_(begin_report(options, device_.info(), target_, kernel_.loop.buffers)) {
     engine::check_language(file_, device_.info(), kernel_.name());
   }
 
@@ -49,7 +50,6 @@ class FileRunner {
     problem.poison_outputs();
     add_row(schedule, code, launch(code, problem.arrays()));
     add_outputs(problem);
-    finish();
     return std::move(report_);
   }
 
@@ -114,17 +114,6 @@ class FileRunner {
     check.right = false;
     check.error = std::numeric_limits<double>::infinity();
     check.worst = unwritten->message.substr(buffer.name.size());  // the table has the name
-  }
-
-  void finish() {
-    report_.device = device_.info().name;
-    report_.target = target_.name;
-    report_.seed = options_.seed;
-    report_.tolerance = options_.tolerance;
-    report_.timed = !options_.no_measure;
-    for (const ir::Buffer& buffer : kernel_.loop.buffers)
-      report_.buffer_bytes += static_cast<double>(ir::element_count(buffer.shape) * ir::bytes(buffer.dtype));
-    report_.tensor_bytes = report_.buffer_bytes;
   }
 
   const RunOptions& options_;

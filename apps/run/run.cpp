@@ -67,7 +67,8 @@ class Runner {
              [this](const std::string& kernel) { progress_.status(kernel, "timing another machine's schedule"); }}),
         graph_(subject_->lower(cache_)),
         module_(subject_->module()),
-        plan_(engine::plan_buffers(module_)) {
+        plan_(engine::plan_buffers(module_)),
+        report_(begin_report(options, device_->info(), target_, {})) {
     if (!subject_->note().empty()) progress.line("warning: " + subject_->note());
     if (!options.no_measure)
       cache_.decide_foreign([this](const ir::Program& kernel, const engine::Schedule& foreign) {
@@ -398,12 +399,7 @@ void Runner::compare(const std::vector<ir::Numbers>& found) {
 }
 
 void Runner::fill_report() {
-  report_.device = device_->info().name;
-  report_.target = target_.name;
   report_.store = cache_.file();
-  report_.seed = options_.seed;
-  report_.tolerance = options_.tolerance;
-  report_.timed = !options_.no_measure;
   report_.buffer_bytes = plan_.bytes();
   for (const Subject::Output& output : subject_->empty_outputs()) {
     const auto at =
@@ -440,6 +436,20 @@ engine::LaunchForm form_of(const RunOptions& options, const engine::TileLaunch& 
 }
 
 }  // namespace
+
+RunReport begin_report(const RunOptions& options, const measure::DeviceInfo& device, const Target& target,
+                       const std::vector<ir::Buffer>& buffers) {
+  RunReport report;
+  report.device = device.name;
+  report.target = target.name;
+  report.seed = options.seed;
+  report.tolerance = options.tolerance;
+  report.timed = !options.no_measure;
+  for (const ir::Buffer& buffer : buffers)
+    report.buffer_bytes += static_cast<double>(ir::element_count(buffer.shape) * ir::bytes(buffer.dtype));
+  report.tensor_bytes = report.buffer_bytes;
+  return report;
+}
 
 RunReport run(const RunOptions& options, Progress& progress) {
   if (options.source.kernel_file() != nullptr) return run_file(options, progress);

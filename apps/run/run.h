@@ -109,6 +109,10 @@ std::string print_lines(const ProofReport&);
 /// the device, memory or a compiler fails.
 RunReport run(const RunOptions&, Progress&);
 
+/// Returns the report of a run that begins. `buffers`: those of the only kernel; {}: the caller counts their bytes.
+RunReport begin_report(const RunOptions&, const measure::DeviceInfo&, const Target&,
+                       const std::vector<ir::Buffer>& buffers);
+
 /// Finds the largest error of an element, by the rules of measure/check/verdict.h. `rounding`: Expected::rounding of
 /// each element, or empty.
 OutputCheck compare_output(const ir::Numbers& found, const std::vector<double>& expected, const ir::TensorType&,
