@@ -18,22 +18,17 @@
 namespace deplo::apps {
 namespace {
 
-// Parses a symbol and its size: "M=33" becomes {"M", 33}.
-std::pair<std::string, std::int64_t> parse_symbol(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  if (equals != std::string::npos && equals > 0) {
-    const auto value = parse_number<std::int64_t>(text.substr(equals + 1));
-    if (value && *value >= 1 && *value <= engine::max_extent) return {text.substr(0, equals), *value};
-  }
-  throw Error(
-      fmt::format("--symbol: expected NAME=SIZE with a size between 1 and {}, found '{}'", engine::max_extent, text));
-}
-
+// Parses symbols and their sizes: "M=33" becomes {"M", 33}.
 ir::Symbols parse_symbols(const std::vector<std::string>& texts) {
   ir::Symbols symbols;
   for (const std::string& text : texts) {
-    const auto [name, value] = parse_symbol(text);
-    if (!symbols.emplace(name, value).second)
+    const std::size_t equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    const auto size = parse_number<std::int64_t>(equals == std::string::npos ? "" : text.substr(equals + 1));
+    if (name.empty() || !size || *size < 1 || *size > engine::max_extent)
+      throw Error(fmt::format("--symbol: expected NAME=SIZE with a size between 1 and {}, found '{}'",
+                              engine::max_extent, text));
+    if (!symbols.emplace(name, *size).second)
       throw Error(fmt::format("--symbol: expected each symbol once, found {} twice", name));
   }
   return symbols;
