@@ -75,12 +75,11 @@ std::string print_table(const TileRunReport& report) {
   text += fmt::format("{} on the interpreter: {} x {} x {} blocks, {} operations, seed {}\n", report.entry,
                       report.grid[0], report.grid[1], report.grid[2], report.operations, report.seed);
   for (const TileArray& array : report.arrays) {
-    std::string shape, first;
-    for (const std::int64_t e : array.shape) shape += fmt::format("{}{}", shape.empty() ? "" : ",", e);
+    std::string first;
     for (const double x : array.first) first += fmt::format(" {}", significant(x));
-    text += fmt::format("  {}: {}[{}]: {} changed, {} to {}, mean {}; begins with{}\n", array.name, array.type, shape,
-                        counted(array.changed, "element"), significant(array.min), significant(array.max),
-                        significant(array.mean), first);
+    text += fmt::format("  {}: {}[{}]: {} changed, {} to {}, mean {}; begins with{}\n", array.name, array.type,
+                        join(array.shape, ","), counted(array.changed, "element"), significant(array.min),
+                        significant(array.max), significant(array.mean), first);
   }
   return text;
 }
