@@ -73,12 +73,10 @@ std::vector<double> Axis::ticks() const {
   if (out.size() < 3)  // the axis covers less than a factor of ten, so it is nearly linear
     out = even_ticks(low, high, 1, unit == Unit::count);
   constexpr std::size_t max_ticks = 7;
-  if (const std::size_t step = (out.size() + max_ticks - 1) / max_ticks; step > 1) {
-    std::vector<double> kept;
-    for (std::size_t i = 0; i < out.size(); i += step) kept.push_back(out[i]);
-    return kept;
-  }
-  return out;
+  const std::size_t step = (out.size() + max_ticks - 1) / max_ticks;
+  std::vector<double> kept;
+  for (std::size_t i = 0; i < out.size(); i += step) kept.push_back(out[i]);
+  return kept;
 }
 
 Axis around(std::string title, double low, double high, bool logarithmic, Unit unit) {

@@ -97,9 +97,9 @@ std::string kernel_table(const RunReport& report, std::size_t width) {
   std::vector<bool> right = {true, false, false, true};
   const auto add = [&](std::vector<std::string> cells, std::size_t count, const KernelLaunch& k) {
     if (together) cells.push_back(std::to_string(count));
-    if (report.timed) cells.push_back(significant(k.microseconds));
-    if (report.timed) cells.push_back(speed(k.flops, k.microseconds));
-    if (report.timed) cells.push_back(speed(k.bytes, k.microseconds));
+    if (report.timed)
+      cells.insert(cells.end(),
+                   {significant(k.microseconds), speed(k.flops, k.microseconds), speed(k.bytes, k.microseconds)});
     rows.push_back(std::move(cells));
   };
   if (together) rows[0].emplace_back("launches"), right.push_back(true);
