@@ -10,7 +10,6 @@
 
 #include "core/error.h"
 #include "core/text/text.h"
-#include "engine/source/experiment.h"
 
 namespace deplo::apps {
 

@@ -7,7 +7,6 @@
 #include <system_error>
 #include <utility>
 
-#include "apps/cli/flags.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/text/characters.h"

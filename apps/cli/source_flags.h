@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "apps/cli/command.h"
-#include "engine/source/experiment.h"
 #include "engine/source/load.h"
 
 namespace deplo::apps {

@@ -5,7 +5,6 @@
 #include "apps/cli/source_flags.h"
 #include "apps/inspect/kernel_file_space.h"
 #include "apps/inspect/space.h"
-#include "core/error.h"
 #include "core/interrupt.h"
 #include "engine/source/experiment.h"
 #include "measure/device.h"

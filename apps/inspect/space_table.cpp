@@ -3,7 +3,6 @@
 #include "apps/cli/columns.h"
 #include "apps/inspect/space.h"
 #include "core/text/json.h"
-#include "core/text/text.h"
 #include "core/text/wrap.h"
 
 namespace deplo::apps {

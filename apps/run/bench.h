@@ -9,7 +9,6 @@
 #include "apps/run/device_flags.h"
 #include "core/progress.h"
 #include "engine/compile/tuned.h"
-#include "engine/source/experiment.h"
 #include "engine/source/load.h"
 #include "measure/protocol/interval.h"
 #include "measure/protocol/protocol.h"

@@ -5,7 +5,6 @@
 
 #include "engine/revision.h"
 #include "engine/tune/measurer.h"
-#include "measure/check/inputs.h"
 #include "measure/store/process_name.h"
 #include "rules/rule.h"
 

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "apps/run/subject.h"
-#include "apps/run/tile_run.h"
 #include "core/error.h"
 #include "core/text/text.h"
 #include "engine/source/tile_program/tile_launch.h"
@@ -33,8 +32,7 @@ std::string declaration(const engine::TileLaunch::Array& array) {
 ir::torch::Graph read_reference(const std::string& expression, const engine::TileLaunch& launch) {
   std::string text;
   for (const engine::TileLaunch::Array& array : launch.arrays) text += declaration(array);
-  const std::string where =
-      fmt::format("--reference, after {}", counted(std::ssize(launch.arrays), "line")) + " of arrays";
+  const std::string where = fmt::format("--reference, after {} of arrays", counted(launch.arrays.size(), "line"));
   return ir::torch::parse_expression(text + expression, where);
 }
 
