@@ -20,23 +20,6 @@ struct BenchFlags {
   bool json = false;
 };
 
-/// The results so far, for any thread that must report them. Thread-safe.
-class BenchBoard {
- public:
-  void set(const BenchReport& report) {
-    const std::lock_guard lock(mutex_);
-    report_ = report;
-  }
-  BenchReport read() const {
-    const std::lock_guard lock(mutex_);
-    return report_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  BenchReport report_;
-};
-
 void print_report(const BenchReport& report, bool json, Progress& progress) {
   progress.end();
   print_result(json ? print_json(report) : print_table(report, window_width()));
@@ -52,9 +35,16 @@ int run_bench(BenchFlags& flags) {
   read_device_flags(options, flags.inputs);
   catch_interrupts();
   Progress progress(stderr, flags.json);
-  BenchBoard board;
-  Deadline deadline([&] { print_report(board.read(), flags.json, progress); });
-  const BenchReport report = bench_kernels(options, progress, [&](const BenchReport& now) { board.set(now); });
+  std::mutex mutex;
+  BenchReport so_far;
+  Deadline deadline([&] {
+    const std::lock_guard lock(mutex);
+    print_report(so_far, flags.json, progress);
+  });
+  const BenchReport report = bench_kernels(options, progress, [&](const BenchReport& now) {
+    const std::lock_guard lock(mutex);
+    so_far = now;
+  });
   deadline.lift();
   print_report(report, flags.json, progress);
   if (interrupted() != 0) return 128 + interrupted();
