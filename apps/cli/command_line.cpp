@@ -35,10 +35,9 @@ std::vector<std::string> statuses() {
   return names;
 }
 
-std::vector<std::string> targets() {
-  std::vector<std::string> names = list_data("configs/targets", ".yaml");
-  names.emplace_back("auto");
-  return names;
+std::vector<std::string> with(std::vector<std::string> words, const char* more) {
+  words.emplace_back(more);
+  return words;
 }
 
 /// Returns true for a type that lists its words, such as "s|ms|us". A type with many words, or with words that change,
@@ -90,7 +89,7 @@ Values values_of(const std::string& type) {
   if (type == "FOLDER") return {.folders = true};
   if (type == "MODEL") return {.words = list_data("configs/models", ".yaml"), .files = true};
   if (type == "KERNEL") return {.words = list_data("configs/kernels", ".loop"), .files = true};
-  if (type == "TARGET") return {.words = targets()};
+  if (type == "TARGET") return {.words = with(list_data("configs/targets", ".yaml"), "auto")};
   if (type == "DEVICE")
     return {.words = {"cuda", "opencl", "interpreter", "ptx:sm_80", "ptx:sm_90", "ptx:sm_100", "ptx:sm_120"}};
   if (type == "STRATEGY" || type == "[STRATEGY]") return {.words = strategies()};
@@ -98,11 +97,7 @@ Values values_of(const std::string& type) {
   if (type == "ORDERS") return {.words = search::compare::order_names(), .list = true};
   if (type == "auto|N") return {.words = {"auto"}};
   if (type == "STATUS") return {.words = statuses()};
-  if (type == "LEVEL") {
-    std::vector<std::string> levels = compile_levels(engine::SourceKind::expression);
-    levels.emplace_back("tile-program");
-    return {.words = levels};
-  }
+  if (type == "LEVEL") return {.words = with(compile_levels(engine::SourceKind::expression), "tile-program")};
   CHECK(lists_words(type));  // fails for a new type that no line above knows
   return {.words = split(type, '|')};
 }
