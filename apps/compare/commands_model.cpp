@@ -85,17 +85,10 @@ void add_means(measure::sqlite::Rows& rows, const std::vector<compare::HeldOutSc
 
 measure::sqlite::Rows table(const std::vector<Labelled>& sets, const std::vector<compare::HeldOutScore>& scores,
                             const compare::HeldOutOptions& options) {
-  measure::sqlite::Rows rows;
-  rows.columns = {"left out",
-                  "device",
-                  "model",
-                  "records",
-                  "learned from",
-                  "spearman",
-                  fmt::format("top-{} recall", options.top),
-                  fmt::format("top-{} regret", options.top),
-                  "90 % covers",
-                  "interval"};
+  const std::string top = fmt::format("top-{}", options.top);
+  measure::sqlite::Rows rows{{"left out", "device", "model", "records", "learned from", "spearman", top + " recall",
+                              top + " regret", "90 % covers", "interval"},
+                             {}};
   for (const compare::HeldOutScore& s : scores)
     rows.rows.push_back(
         row(sets[s.set].name, sets[s.set].device, s, static_cast<std::int64_t>(sets[s.set].logs.size())));
