@@ -119,13 +119,9 @@ class Bencher {
     if (options_.store) store_.emplace(*options_.store, runner_->info(), options_);
     if (!options_.ab.empty() && kernels.size() != 1)
       throw Error(fmt::format("--ab: expected a single kernel, found {}; choose one with --only", kernels.size()));
-    BenchReport report{runner_->info().name,
-                       target_.name,
-                       options_.store.value_or(""),
-                       cache_.file(),
-                       protocol_.text(),
-                       kernels.size(),
-                       {}};
+    const std::string& device = runner_->info().name;
+    BenchReport report{
+        device, target_.name, options_.store.value_or(""), cache_.file(), protocol_.text(), kernels.size(), {}};
     on_kernel(report);
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       const auto& [kernel, first] = kernels[i];
