@@ -92,28 +92,16 @@ TensorMeta tensor_meta(const Json& json, const Scope& scope) {
 
 std::string tensor_name(const Json& json) { return json.at("name").text(); }
 
-Tensors tensors(const Json& list) {
-  Tensors result;
-  list.each([&](const Json& e) { result.names.push_back(tensor_name(e)); });
+/// Returns what `read` gives for each element.
+template <class Read>
+auto list_of(const Json& list, const Read& read) {
+  std::vector<std::decay_t<decltype(read(list))>> result;
+  list.each([&](const Json& e) { result.push_back(read(e)); });
   return result;
 }
 
-Tensors optional_tensors(const Json& list) {
-  Tensors result;
-  list.each([&](const Json& e) { result.names.push_back(e.has("as_tensor") ? tensor_name(e.at("as_tensor")) : ""); });
-  return result;
-}
-
-std::vector<std::int64_t> integers(const Json& list) {
-  std::vector<std::int64_t> result;
-  list.each([&](const Json& e) { result.push_back(e.integer()); });
-  return result;
-}
-
-std::vector<double> numbers(const Json& list) {
-  std::vector<double> result;
-  list.each([&](const Json& e) { result.push_back(e.number()); });
-  return result;
+std::string optional_tensor_name(const Json& json) {
+  return json.has("as_tensor") ? tensor_name(json.at("as_tensor")) : "";
 }
 
 Argument symbolic(const Json& json, const Scope& scope) {
@@ -147,17 +135,17 @@ Argument argument(const Json& json, const Scope& scope) {
   const Json value = json.at(kind);
   if (kind == "as_none") return None{};
   if (kind == "as_tensor") return Tensor{tensor_name(value)};
-  if (kind == "as_tensors") return tensors(value);
+  if (kind == "as_tensors") return Tensors{list_of(value, tensor_name)};
   if (kind == "as_int") return value.integer();
-  if (kind == "as_ints") return integers(value);
+  if (kind == "as_ints") return list_of(value, [](const Json& e) { return e.integer(); });
   if (kind == "as_float") return value.number();
-  if (kind == "as_floats") return numbers(value);
+  if (kind == "as_floats") return list_of(value, [](const Json& e) { return e.number(); });
   if (kind == "as_bool") return value.flag();
   if (kind == "as_string") return value.text();
   if (kind == "as_scalar_type") return scalar_type(value);
   if (kind == "as_sym_int" || kind == "as_sym_bool" || kind == "as_sym_float") return symbolic(value, scope);
   if (kind == "as_sym_ints") return symbolic_integers(value, scope);
-  if (kind == "as_optional_tensors") return optional_tensors(value);
+  if (kind == "as_optional_tensors") return Tensors{list_of(value, optional_tensor_name)};
   if (kind == "as_optional_tensor") return value.has("as_tensor") ? argument(value, scope) : Argument{None{}};
   if (kind == "as_graph")
     return Subgraph{std::make_shared<const ProgramGraph>(program_graph(value.at("graph"), scope.sizes))};
@@ -165,9 +153,7 @@ Argument argument(const Json& json, const Scope& scope) {
 }
 
 std::vector<Argument> arguments(const Json& list, const Scope& scope) {
-  std::vector<Argument> result;
-  list.each([&](const Json& e) { result.push_back(argument(e, scope)); });
-  return result;
+  return list_of(list, [&](const Json& e) { return argument(e, scope); });
 }
 
 std::string node_name(const Json& json, const ProgramNode& node) {
@@ -182,8 +168,8 @@ std::string node_name(const Json& json, const ProgramNode& node) {
 ProgramNode program_node(const Json& json, const Scope& scope) {
   ProgramNode node;
   node.target = json.at("target").text();
-  json.at("inputs").each([&](const Json& e) {
-    node.inputs.push_back({e.at("name").text(), argument(e.at("arg"), scope)});
+  node.inputs = list_of(json.at("inputs"), [&](const Json& e) {
+    return NamedArgument{e.at("name").text(), argument(e.at("arg"), scope)};
   });
   node.outputs = arguments(json.at("outputs"), Scope{scope.sizes});  // which keep their names
   node.name = node_name(json, node);
@@ -195,7 +181,7 @@ ProgramGraph program_graph(const Json& json, const Sizes& sizes) {
   ProgramGraph graph;
   graph.inputs = arguments(json.at("inputs"), scope);
   graph.outputs = arguments(json.at("outputs"), scope);
-  json.at("nodes").each([&](const Json& e) { graph.nodes.push_back(program_node(e, scope)); });
+  graph.nodes = list_of(json.at("nodes"), [&](const Json& e) { return program_node(e, scope); });
   json.at("tensor_values").each_member([&](const std::string& name, const Json& e) {
     graph.tensors.emplace(name, tensor_meta(e, scope));
   });
@@ -223,6 +209,8 @@ OutputSpec output_spec(const Json& json, const Scope& scope) {
   return spec;
 }
 
+std::int64_t known_size(const Json& json) { return json.at("as_int").integer(); }
+
 Payload payload(const Json& json) {
   Payload p;
   p.tensor.storage = json.at("path_name").text();
@@ -230,9 +218,9 @@ Payload payload(const Json& json) {
   if (p.pickled) return p;
   const Json meta = json.at("tensor_meta");
   p.tensor.type = scalar_type(meta.at("dtype"));
-  meta.at("sizes").each([&](const Json& e) { p.tensor.sizes.push_back(e.at("as_int").integer()); });
-  meta.at("strides").each([&](const Json& e) { p.tensor.strides.push_back(e.at("as_int").integer()); });
-  p.tensor.offset = meta.at("storage_offset").at("as_int").integer();
+  p.tensor.sizes = list_of(meta.at("sizes"), known_size);
+  p.tensor.strides = list_of(meta.at("strides"), known_size);
+  p.tensor.offset = known_size(meta.at("storage_offset"));
   return p;
 }
 
@@ -246,8 +234,8 @@ Program parse_program(const std::string& text, const std::string& where, const S
   Program program;
   program.note = sizes.note();
   program.graph = program_graph(module.at("graph"), sizes);
-  signature.at("input_specs").each([&](const Json& e) { program.inputs.push_back(input_spec(e, scope)); });
-  signature.at("output_specs").each([&](const Json& e) { program.outputs.push_back(output_spec(e, scope)); });
+  program.inputs = list_of(signature.at("input_specs"), [&](const Json& e) { return input_spec(e, scope); });
+  program.outputs = list_of(signature.at("output_specs"), [&](const Json& e) { return output_spec(e, scope); });
   return program;
 }
 
