@@ -39,7 +39,7 @@ Shape shape(const Json& sizes, const Scope& scope, std::string& problem) {
   sizes.each([&](const Json& size) {
     ++rank;
     const Evaluated found = scope.sizes.value(size);
-    const std::optional<std::int64_t> n = found.value ? whole(*found.value) : std::nullopt;
+    const std::optional<std::int64_t> n = whole(found.value);
     if (!n) {
       problem = open_size(found.unknown);
       return;
@@ -57,8 +57,7 @@ std::vector<std::int64_t> strides(const Json& list, const Scope& scope) {
   std::vector<std::int64_t> result;
   bool known = true;
   list.each([&](const Json& stride) {
-    const Evaluated found = scope.sizes.value(stride);
-    const std::optional<std::int64_t> n = found.value ? whole(*found.value) : std::nullopt;
+    const std::optional<std::int64_t> n = whole(scope.sizes.value(stride).value);
     known &= n.has_value();
     if (known) result.push_back(*n);
   });
@@ -70,10 +69,7 @@ TensorMeta tensor_meta(const Json& json, const Scope& scope) {
   const ScalarType type = scalar_type(json.at("dtype"));
   meta.stated = type;
   if (json.has("strides")) meta.strides = strides(json.at("strides"), scope);
-  if (json.has("storage_offset")) {
-    const Evaluated offset = scope.sizes.value(json.at("storage_offset"));
-    meta.offset = offset.value ? whole(*offset.value).value_or(-1) : -1;
-  }
+  if (json.has("storage_offset")) meta.offset = whole(scope.sizes.value(json.at("storage_offset")).value).value_or(-1);
   meta.type.shape = shape(json.at("sizes"), scope, meta.problem);
   meta.open = !meta.problem.empty();
   if (is_complex(type)) {

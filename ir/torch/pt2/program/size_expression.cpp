@@ -400,9 +400,10 @@ Evaluated evaluate_size(std::string_view text, const FindSize& find) {
   }
 }
 
-std::optional<std::int64_t> whole(const SizeValue& value) {
-  if (const auto* n = std::get_if<std::int64_t>(&value)) return *n;
-  const double* x = std::get_if<double>(&value);
+std::optional<std::int64_t> whole(const std::optional<SizeValue>& value) {
+  if (!value) return std::nullopt;
+  if (const auto* n = std::get_if<std::int64_t>(&*value)) return *n;
+  const double* x = std::get_if<double>(&*value);
   if (x == nullptr || *x != std::trunc(*x) || std::abs(*x) > 9007199254740992.0) return std::nullopt;
   return static_cast<std::int64_t>(*x);
 }

@@ -24,7 +24,7 @@ struct Evaluated {
 /// "Add(Mul(Integer(2), Symbol('s27', integer=True)), Integer(1))", or a guard "2*L['x'].size()[0] >= 5".
 Evaluated evaluate_size(std::string_view text, const FindSize&);
 
-/// Returns the value as an integer. Returns nullopt for other numbers and for truth values.
-std::optional<std::int64_t> whole(const SizeValue&);
+/// Returns the value as an integer. Returns nullopt for other numbers, for truth values, and if there is no value.
+std::optional<std::int64_t> whole(const std::optional<SizeValue>&);
 
 }  // namespace deplo::ir::torch::pt2

@@ -85,14 +85,12 @@ Sizes::Sizes(const Json& program, const Symbols& given) {
 
 // Derives a symbol from the size of an input. A size is a multiple of one symbol, to which a number may be added.
 void Sizes::solve(const Json& size, const std::string& place) {
-  const std::optional<SizeValue> hint = hint_of(size.at("as_expr"));
-  const std::optional<std::int64_t> example = hint ? whole(*hint) : std::nullopt;
+  const std::optional<std::int64_t> example = whole(hint_of(size.at("as_expr")));
   const std::string text = expression_of(size), unknown = value_of(text).unknown;
   if (!example || unknown.empty() || depends_on_elements(unknown)) return;
   const auto at = [&](std::int64_t n) {
-    const Evaluated found =
-        evaluate_size(text, [&](std::string_view name) { return name == unknown ? std::optional(n) : find(name); });
-    return found.value ? whole(*found.value) : std::nullopt;
+    const auto find_all = [&](std::string_view name) { return name == unknown ? std::optional(n) : find(name); };
+    return whole(evaluate_size(text, find_all).value);
   };
   const std::optional<std::int64_t> zero = at(0), one = at(1);
   const auto is_small = [](std::optional<std::int64_t> x) { return x && *x >= -max_elements && *x <= max_elements; };
@@ -118,8 +116,7 @@ void Sizes::take(const Symbols& given) {
 
 void Sizes::check_ranges(const Json& ranges) const {
   ranges.each_member([&](const std::string& expression, const Json& range) {
-    const Evaluated found = value_of(expression);
-    const std::optional<std::int64_t> size = found.value ? whole(*found.value) : std::nullopt;
+    const std::optional<std::int64_t> size = whole(value_of(expression).value);
     if (!size) return;
     const auto bound = [&](const char* key) {
       return range.has(key) ? std::optional(range.at(key).integer()) : std::nullopt;
@@ -137,8 +134,7 @@ void Sizes::check_ranges(const Json& ranges) const {
 void Sizes::check_guards(const Json& guards, const Json& module) {
   std::map<std::string, std::int64_t, std::less<>> sizes;
   each_input_size(module, [&](const Json& size, const std::string& input, std::optional<std::size_t> dimension) {
-    const Evaluated found = value(size);
-    const std::optional<std::int64_t> n = found.value ? whole(*found.value) : std::nullopt;
+    const std::optional<std::int64_t> n = whole(value(size).value);
     if (n) sizes.emplace(dimension ? fmt::format("{}.{}", input, *dimension) : input, *n);
   });
   const auto find_size = [&](std::string_view name) -> std::optional<std::int64_t> {
