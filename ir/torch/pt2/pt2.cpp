@@ -383,9 +383,7 @@ class GraphReader {
   }
 
   void freshen(const Argument& argument) {
-    if (const auto* tensor = std::get_if<Tensor>(&argument)) freshen(tensor->name);
-    if (const auto* list = std::get_if<Tensors>(&argument))
-      for (const std::string& name : list->names) freshen(name);
+    each_tensor(argument, [&](const std::string& name) { freshen(name); });
   }
 
   // Returns the new value of a view's base after the view has got this value.
@@ -622,9 +620,7 @@ void draw_whole_inputs(Graph& graph) {
 std::string note_on_float64(const ProgramGraph& graph) {
   std::vector<std::string> names;
   const auto add = [&](const Argument& argument) {
-    if (const auto* tensor = std::get_if<Tensor>(&argument)) names.push_back(tensor->name);
-    if (const auto* list = std::get_if<Tensors>(&argument))
-      names.insert(names.end(), list->names.begin(), list->names.end());
+    each_tensor(argument, [&](const std::string& name) { names.push_back(name); });
   };
   std::ranges::for_each(graph.inputs, add);
   for (const ProgramNode& node : graph.nodes) std::ranges::for_each(node.outputs, add);

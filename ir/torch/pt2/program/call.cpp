@@ -12,9 +12,9 @@ namespace deplo::ir::torch::pt2 {
 namespace {
 
 bool reads(const Argument& argument, const std::string& tensor) {
-  if (const auto* t = std::get_if<Tensor>(&argument)) return t->name == tensor;
-  const auto* list = std::get_if<Tensors>(&argument);
-  return list != nullptr && std::ranges::count(list->names, tensor) > 0;
+  bool found = false;
+  each_tensor(argument, [&](const std::string& name) { found |= name == tensor; });
+  return found;
 }
 
 // Returns the number of places in which the graph reads a tensor.

@@ -53,9 +53,7 @@ std::string name_in(const Names& names, const std::string& name) {
 }
 
 void rename(Argument& argument, const Names& names) {
-  if (auto* tensor = std::get_if<Tensor>(&argument)) tensor->name = name_in(names, tensor->name);
-  if (auto* list = std::get_if<Tensors>(&argument))
-    for (std::string& name : list->names) name = name_in(names, name);
+  each_tensor(argument, [&](std::string& name) { name = name_in(names, name); });
 }
 
 class Inliner {

@@ -45,6 +45,14 @@ struct Other {  // an argument that no operation here uses: a device, a layout, 
 using Argument = std::variant<None, bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
                               std::vector<double>, ScalarType, Tensor, Tensors, Symbol, Subgraph, Other>;
 
+/// Calls use(name) for each tensor of an argument.
+template <class Given, class Use>
+void each_tensor(Given& argument, const Use& use) {
+  if (auto* tensor = std::get_if<Tensor>(&argument)) use(tensor->name);
+  if (auto* list = std::get_if<Tensors>(&argument))
+    for (auto& name : list->names) use(name);
+}
+
 struct NamedArgument {
   std::string name;  // the name in the operation's schema; "" for higher-order operations
   Argument value;

@@ -13,13 +13,6 @@ constexpr std::string_view problem =
     "a shape that the file states rightly, found one that depends on an LSTM's states, whose shapes PyTorch 2.5 to 2.9 "
     "states wrongly (PyTorch 2.15 states them rightly)";
 
-// Calls use(name) for each tensor of the argument.
-template <class Use>
-void each_tensor(const Argument& argument, const Use& use) {
-  if (const auto* tensor = std::get_if<Tensor>(&argument)) use(tensor->name);
-  if (const auto* list = std::get_if<Tensors>(&argument)) std::ranges::for_each(list->names, use);
-}
-
 class Correction {
  public:
   explicit Correction(ProgramGraph& graph) : graph_(graph) {}
