@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/outcome.h"
+#include "measure/store/evidence.h"
 #include "measure/store/process_name.h"
 #include "measure/store/retry.h"
 
@@ -12,10 +13,7 @@ namespace {
 
 /// Returns SQL "WITH … " for a table `stale`: trials whose schedule now has another source.
 std::string with_stale() {
-  std::string kept;
-  for (int i = 0; i <= static_cast<int>(Status::timeout); ++i)
-    if (const auto status = static_cast<Status>(i); transient(status) || quarantined(status))
-      kept += (kept.empty() ? "'" : ", '") + std::string(status_name(status)) + "'";
+  const std::string kept = statuses([](Status status) { return transient(status) || quarantined(status); });
   return "WITH traced AS (SELECT t.id, t.kernel, t.run, t.status, t.digest, first_value(t.digest) OVER (PARTITION BY "
          "t.kernel, r.device, t.trail, t.protocol, t.stage ORDER BY t.id DESC) AS latest FROM trial t JOIN run r ON "
          "r.id = t.run), stale AS (SELECT id, kernel, run FROM traced WHERE digest <> latest AND status NOT IN (" +
