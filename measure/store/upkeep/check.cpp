@@ -16,8 +16,8 @@ struct Rule {
   std::string_view broken;  // a condition that no sound row meets
 };
 
-// fault_of() (soundness.h) has more rules for trials with the status ok. expand() replaces `@samples` by the samples as
-// rows. Text that is not JSON has no rows, so that queries do not fail: a separate rule reports it.
+// fault_of() (soundness.h) has more rules for trials with the status ok. Samples that are not JSON have no rows here, so
+// that the query does not fail: a separate rule reports them.
 constexpr std::array rules{
     Rule{"a warm time that is not a positive number", "trial", "warm_us <= 0 OR warm_us > 1e300"},
     Rule{"an energy that is not a positive number", "trial", "energy_mj <= 0 OR energy_mj > 1e300"},
@@ -31,7 +31,8 @@ constexpr std::array rules{
          "NOT json_valid(samples) OR json_type(samples) <> 'array' OR NOT json_valid(rejected)"},
     Rule{"samples that are not a JSON array", "baseline", "NOT json_valid(samples) OR json_type(samples) <> 'array'"},
     Rule{"samples that are not numbers", "trial",
-         "EXISTS (SELECT 1 FROM @samples WHERE type NOT IN ('integer', 'real', 'null'))"},
+         "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(samples) THEN samples ELSE '[]' END) WHERE type NOT IN "
+         "('integer', 'real', 'null'))"},
     Rule{"an invalid fraction of the grid", "trial", "status <> 'ok' AND (fidelity < 0 OR fidelity > 1)"},
     Rule{"a ceiling that is not a positive number", "ceiling",
          "min(copy_gb_s, read_gb_s, fp32_gflop_s) < 0 OR max(copy_gb_s, read_gb_s, fp32_gflop_s) > 1e300"},
@@ -41,16 +42,6 @@ constexpr std::array rules{
     Rule{"structural keys that do not match the text", "kernel",
          "schedule_key <> deplo_schedule_key(text) OR exact_key <> deplo_exact_key(text)"},
 };
-
-std::string expand(std::string_view condition) {
-  std::string text(condition);
-  const auto replace = [&](std::string_view word, std::string_view by) {
-    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + by.size()))
-      text.replace(at, word.size(), by);
-  };
-  replace("@samples", "json_each(CASE WHEN json_valid(samples) THEN samples ELSE '[]' END)");
-  return text;
-}
 
 void add(sqlite::Rows& found, std::string_view fault, std::string_view table, std::int64_t count,
          sqlite::Cell example) {
@@ -116,7 +107,7 @@ sqlite::Rows check_store(sqlite::Database& database) {
   check_times(database, found);
   for (const Rule& rule : rules) {
     const sqlite::Rows rows =
-        query(database, fmt::format("SELECT count(*), min(id) FROM {} WHERE {}", rule.table, expand(rule.broken)));
+        query(database, fmt::format("SELECT count(*), min(id) FROM {} WHERE {}", rule.table, rule.broken));
     add(found, rule.fault, rule.table, sqlite::integer_of(rows.rows[0][0]), rows.rows[0][1]);
   }
   return found;
