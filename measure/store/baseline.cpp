@@ -62,18 +62,10 @@ std::int64_t insert_baseline(sqlite::Database& database, BaselineRecord baseline
   return database.last_id();
 }
 
-std::int64_t insert_ceilings(sqlite::Database& database, std::int64_t run, const rules::Ceilings& seen) {
-  sqlite::Statement insert(database,
-                           "INSERT INTO ceiling (run, copy_gb_s, read_gb_s, fp32_gflop_s) VALUES (?, ?, ?, ?)");
-  insert.bind(1, run).bind(2, seen.copy_gb_s).bind(3, seen.read_gb_s).bind(4, seen.fp32_gflop_s).step();
-  return database.last_id();
-}
-
 }  // namespace
 
 std::int64_t Store::append(const BaselineRecord& baseline) {
-  if (state_->own) insert_baseline(*state_->own->database, baseline);
-  return state_->write([&](State& state) { return insert_baseline(*state.database, baseline); });
+  return state_->add([&](sqlite::Database& database) { return insert_baseline(database, baseline); });
 }
 
 std::vector<BaselineRecord> Store::baselines(std::int64_t kernel, std::int64_t device) {
@@ -93,8 +85,12 @@ sqlite::Rows upkeep::library_times(sqlite::Database& database, std::int64_t kern
 }
 
 void Store::add_ceilings(std::int64_t run, const rules::Ceilings& seen) {
-  if (state_->own) insert_ceilings(*state_->own->database, run, seen);
-  state_->write([&](State& state) { return insert_ceilings(*state.database, run, seen); });
+  state_->add([&](sqlite::Database& database) {
+    sqlite::Statement insert(database,
+                             "INSERT INTO ceiling (run, copy_gb_s, read_gb_s, fp32_gflop_s) VALUES (?, ?, ?, ?)");
+    insert.bind(1, run).bind(2, seen.copy_gb_s).bind(3, seen.read_gb_s).bind(4, seen.fp32_gflop_s).step();
+    return database.last_id();
+  });
 }
 
 rules::Ceilings Store::ceilings(std::int64_t device) {

@@ -18,7 +18,7 @@ namespace deplo::measure {
 /// trial. Valid times that cannot be true (soundness.h) do not count. `where`: SQL on `t`, the trial, and `r`, its run.
 /// `columns`: fewer columns of `t`, so that samples and messages need not be sorted; must include id, kernel, trail,
 /// digest, status and stopped.
-std::string select_evidence(std::string_view where = "TRUE", std::string_view columns = "t.*");
+std::string select_evidence(std::string_view where, std::string_view columns = "t.*");
 
 /// Returns a query for the valid rows of `evidence`, a query of select_evidence(), with their `place` within their
 /// kernel and device; 1 is the best. Confirmed times come before screened ones, full runs before prefixes, then faster

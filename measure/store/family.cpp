@@ -16,8 +16,7 @@ std::int64_t insert_family(sqlite::Database& database, const FamilyRecord& famil
 
 void Store::append(const FamilyRecord& family) {
   const std::int64_t kernel = add_kernel(family.kernel);
-  if (state_->own) insert_family(*state_->own->database, family, kernel);
-  state_->write([&](State& state) { return insert_family(*state.database, family, kernel); });
+  state_->add([&](sqlite::Database& database) { return insert_family(database, family, kernel); });
 }
 
 std::optional<FamilyRecord> Store::family(std::string_view key, std::int64_t device) {

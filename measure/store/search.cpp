@@ -4,21 +4,15 @@
 #include "measure/store/state.h"
 
 namespace deplo::measure {
-namespace {
-
-std::int64_t insert_search(sqlite::Database& database, const SearchRecord& search) {
-  sqlite::Statement insert(
-      database, "INSERT INTO search (run, kernel, settings, stop, finished, objectives) VALUES (?, ?, ?, ?, ?, ?)");
-  insert.bind(1, search.run).bind(2, search.kernel).bind(3, search.settings).bind(4, search.stop);
-  insert.bind(5, static_cast<std::int64_t>(search.finished)).bind(6, search.objectives).step();
-  return database.last_id();
-}
-
-}  // namespace
 
 void Store::append(const SearchRecord& search) {
-  if (state_->own) insert_search(*state_->own->database, search);
-  state_->write([&](State& state) { return insert_search(*state.database, search); });
+  state_->add([&](sqlite::Database& database) {
+    sqlite::Statement insert(
+        database, "INSERT INTO search (run, kernel, settings, stop, finished, objectives) VALUES (?, ?, ?, ?, ?, ?)");
+    insert.bind(1, search.run).bind(2, search.kernel).bind(3, search.settings).bind(4, search.stop);
+    insert.bind(5, static_cast<std::int64_t>(search.finished)).bind(6, search.objectives).step();
+    return database.last_id();
+  });
 }
 
 std::optional<std::string> Store::finished_search(std::string_view kernel_text, std::int64_t device,
