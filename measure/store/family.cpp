@@ -1,18 +1,8 @@
 // Stores the schedules that tuning runs kept for families of shapes.
+#include "measure/store/rows/inserts.h"
 #include "measure/store/state.h"
 
 namespace deplo::measure {
-namespace {
-
-std::int64_t insert_family(sqlite::Database& database, const FamilyRecord& family, std::int64_t kernel) {
-  sqlite::Statement insert(
-      database, "INSERT INTO family (run, kernel, key, name, rule, goal, loss) VALUES (?, ?, ?, ?, ?, ?, ?)");
-  insert.bind(1, family.run).bind(2, kernel).bind(3, family.key).bind(4, family.name).bind(5, family.rule);
-  insert.bind(6, family.goal).bind(7, family.loss).step();
-  return database.last_id();
-}
-
-}  // namespace
 
 void Store::append(const FamilyRecord& family) {
   const std::int64_t kernel = add_kernel(family.kernel);

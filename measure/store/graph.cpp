@@ -1,19 +1,8 @@
 // Stores the kernels that tuning runs chose for graphs.
+#include "measure/store/rows/inserts.h"
 #include "measure/store/state.h"
 
 namespace deplo::measure {
-namespace {
-
-std::int64_t insert_graph(sqlite::Database& database, const GraphRecord& graph) {
-  sqlite::Statement insert(database,
-                           "INSERT INTO graph (run, key, name, trail, digest, heuristic_us, median_us) VALUES "
-                           "(?, ?, ?, ?, ?, ?, ?)");
-  insert.bind(1, graph.run).bind(2, graph.key).bind(3, graph.name).bind(4, graph.trail).bind(5, graph.digest);
-  insert.bind(6, graph.heuristic_us).bind(7, graph.median_us).step();
-  return database.last_id();
-}
-
-}  // namespace
 
 void Store::append(const GraphRecord& graph) {
   state_->add([&](sqlite::Database& database) { return insert_graph(database, graph); });

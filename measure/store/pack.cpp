@@ -18,6 +18,7 @@
 #include "measure/fields.h"
 #include "measure/store/file/open.h"
 #include "measure/store/rows/device_row.h"
+#include "measure/store/rows/inserts.h"
 #include "measure/store/rows/trial.h"
 
 namespace deplo::measure {
@@ -280,40 +281,31 @@ class PackRows {
     return database_.last_id();
   }
 
-  std::int64_t kernel_of(const KernelRecord& kernel) {
-    const std::string key = kernel.key();
-    kernel_.bind(1, key).bind(2, kernel.name).bind(3, kernel.text).step();
-    CHECK(find_kernel_.bind(1, key).step());
-    const std::int64_t id = find_kernel_.integer(0);
-    find_kernel_.step();  // ends the statement, so that it can run again
-    return id;
+  /// Sets the time at which a row was created.
+  void set_created(std::string_view table, std::int64_t id, const std::string& created) {
+    sqlite::Statement update(database_, fmt::format("UPDATE {} SET created = ? WHERE id = ?", table));
+    update.bind(1, created).bind(2, id).step();
   }
 
   void add(const Pack::Schedule& schedule) {
     TrialRecord trial = schedule.trial;
     trial.run = run_of(schedule.origin, trial.created);
-    trial.kernel = kernel_of(schedule.kernel);
+    trial.kernel = insert_kernel(database_, schedule.kernel);
     run_insert(trial_, trial);
-    created_.bind(1, trial.created).bind(2, database_.last_id()).step();
+    set_created("trial", database_.last_id(), trial.created);
   }
 
   void add(const Pack::Graph& graph) {
-    const GraphRecord& row = graph.graph;
-    graph_.bind(1, run_of(graph.origin, row.created))
-        .bind(2, row.key)
-        .bind(3, row.name)
-        .bind(4, row.trail)
-        .bind(5, row.digest);
-    graph_.bind(6, row.heuristic_us).bind(7, row.median_us).bind(8, row.created).step();
+    GraphRecord row = graph.graph;
+    row.run = run_of(graph.origin, row.created);
+    set_created("graph", insert_graph(database_, row), row.created);
   }
 
   void add(const Pack::Family& family) {
-    const FamilyRecord& row = family.family;
-    family_.bind(1, run_of(family.origin, row.created))
-        .bind(2, kernel_of(row.kernel))
-        .bind(3, row.key)
-        .bind(4, row.name);
-    family_.bind(5, row.rule).bind(6, row.goal).bind(7, row.loss).bind(8, row.created).step();
+    FamilyRecord row = family.family;
+    row.run = run_of(family.origin, row.created);
+    const std::int64_t kernel = insert_kernel(database_, row.kernel);
+    set_created("family", insert_family(database_, row, kernel), row.created);
   }
 
   sqlite::Database& database_;
@@ -321,19 +313,7 @@ class PackRows {
   sqlite::Statement run_{database_,
                          "INSERT INTO run (device, revision, config, searcher, seed, host, pipeline, started) VALUES "
                          "(?, ?, '', '', 0, '', ?, ?)"};
-  sqlite::Statement kernel_{database_,
-                            "INSERT INTO kernel (key, name, text, schedule_key, exact_key) VALUES (?1, ?2, ?3, "
-                            "deplo_schedule_key(?3), deplo_exact_key(?3)) ON CONFLICT DO NOTHING"};
-  sqlite::Statement find_kernel_{database_, "SELECT id FROM kernel WHERE key = ?"};
   sqlite::Statement trial_{database_, insert_trial()};
-  sqlite::Statement created_{database_, "UPDATE trial SET created = ? WHERE id = ?"};
-  sqlite::Statement graph_{database_,
-                           "INSERT INTO graph (run, key, name, trail, digest, heuristic_us, median_us, created) "
-                           "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"};
-  sqlite::Statement family_{
-      database_,
-      "INSERT INTO family (run, kernel, key, name, rule, goal, loss, created) VALUES (?, ?, ?, ?, "
-      "?, ?, ?, ?)"};
 };
 
 /// Returns the line of a record, with the number of its device before its other members.

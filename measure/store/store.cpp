@@ -11,6 +11,7 @@
 #include "measure/store/process_name.h"
 #include "measure/store/retry.h"
 #include "measure/store/rows/device_row.h"
+#include "measure/store/rows/inserts.h"
 #include "measure/store/rows/trial.h"
 #include "measure/store/state.h"
 
@@ -81,16 +82,7 @@ std::int64_t Store::add_run(const RunRecord& run) {
 }
 
 std::int64_t Store::add_kernel(const KernelRecord& kernel) {
-  const std::string key = kernel.key();
-  const std::int64_t id = state_->write([&](State& state) {
-    sqlite::Statement insert(*state.database,
-                             "INSERT INTO kernel (key, name, text, schedule_key, exact_key) "
-                             "VALUES (?1, ?2, ?3, deplo_schedule_key(?3), deplo_exact_key(?3)) ON CONFLICT DO NOTHING");
-    insert.bind(1, key).bind(2, kernel.name).bind(3, kernel.text).step();
-    sqlite::Statement select(*state.database, "SELECT id FROM kernel WHERE key = ?");
-    CHECK(select.bind(1, key).step());
-    return select.integer(0);
-  });
+  const std::int64_t id = state_->write([&](State& state) { return insert_kernel(*state.database, kernel); });
   if (state_->own) state_->own->copy(*state_->database, "kernel", id);
   return id;
 }
