@@ -39,8 +39,8 @@ void list_origin(Origin& origin, Field& field) {
   field("rules", origin.pipeline);
 }
 
-template <class Schedule, class Field>
-void list_schedule(Schedule& schedule, Field& field) {
+template <MaybeConst<Pack::Schedule> Schedule, class Field>
+void list_fields(Schedule& schedule, Field& field) {
   field("kernel", schedule.kernel.name);
   field("trail", schedule.trial.trail);
   list_fields(schedule.trial.timing, field);
@@ -56,8 +56,8 @@ void list_schedule(Schedule& schedule, Field& field) {
   field("text", schedule.kernel.text);
 }
 
-template <class Graph, class Field>
-void list_graph(Graph& graph, Field& field) {
+template <MaybeConst<Pack::Graph> Graph, class Field>
+void list_fields(Graph& graph, Field& field) {
   field("name", graph.graph.name);
   field("key", graph.graph.key);
   field("trail", graph.graph.trail);
@@ -68,8 +68,8 @@ void list_graph(Graph& graph, Field& field) {
   list_origin(graph.origin, field);
 }
 
-template <class Family, class Field>
-void list_family(Family& family, Field& field) {
+template <MaybeConst<Pack::Family> Family, class Field>
+void list_fields(Family& family, Field& field) {
   field("name", family.family.name);
   field("key", family.family.key);
   field("goal", family.family.goal);
@@ -185,11 +185,14 @@ class PackLines {
       list_fields(pack_.devices.emplace_back(), fields);
       fields.require({"backend", "name"});
     } else if (kind == "schedule") {
-      read_schedule(fields);
+      read(pack_.schedules, fields, {"kernel", "trail", "digest", "median_us", "samples", "text"}).trial.status =
+          Status::ok;
     } else if (kind == "graph") {
-      read_graph(fields);
+      read(pack_.graphs, fields, {"key", "trail", "digest"});
     } else if (kind == "family") {
-      read_family(fields);
+      const std::string& rule = read(pack_.families, fields, {"key", "rule", "kernel", "text"}).family.rule;
+      if (!Read::accept(rule))
+        throw Error(fmt::format("{}: expected 'rule' to be JSON, found something else", place()));
     } else {
       throw Error(fmt::format("{}: expected {}, found '{}'", place(), kinds, excerpt_of(kind)));
     }
@@ -231,28 +234,14 @@ class PackLines {
     return {static_cast<std::size_t>(number - 1), {}, {}};
   }
 
-  void read_schedule(PackReader& fields) {
-    Pack::Schedule& schedule = pack_.schedules.emplace_back();
-    schedule.origin = read_device(fields);
-    list_schedule(schedule, fields);
-    fields.require({"kernel", "trail", "digest", "median_us", "samples", "text"});
-    schedule.trial.status = Status::ok;
-  }
-
-  void read_graph(PackReader& fields) {
-    Pack::Graph& graph = pack_.graphs.emplace_back();
-    graph.origin = read_device(fields);
-    list_graph(graph, fields);
-    fields.require({"key", "trail", "digest"});
-  }
-
-  void read_family(PackReader& fields) {
-    Pack::Family& family = pack_.families.emplace_back();
-    family.origin = read_device(fields);
-    list_family(family, fields);
-    fields.require({"key", "rule", "kernel", "text"});
-    if (!Read::accept(family.family.rule))
-      throw Error(fmt::format("{}: expected 'rule' to be JSON, found something else", place()));
+  /// Reads a record, and appends it. `required`: names that it must have.
+  template <class Record>
+  Record& read(std::vector<Record>& records, PackReader& fields, std::initializer_list<std::string_view> required) {
+    Record& record = records.emplace_back();
+    record.origin = read_device(fields);
+    list_fields(record, fields);
+    fields.require(required);
+    return record;
   }
 
   static constexpr std::string_view kinds = "device, schedule, graph or family";
@@ -317,11 +306,11 @@ class PackRows {
 };
 
 /// Returns the line of a record, with the number of its device before its other members.
-template <class Lister, class Record>
-std::string line_of(std::string_view kind, const Record& record, Lister list) {
+template <class Record>
+std::string line_of(std::string_view kind, const Record& record) {
   PackWriter fields;
   fields("device", static_cast<std::int64_t>(record.origin.device + 1));
-  list(record, fields);
+  list_fields(record, fields);
   return line_of(kind, fields);
 }
 
@@ -334,12 +323,9 @@ std::string print(const Pack& pack) {
     list_fields(info, fields);
     text += line_of("device", fields);
   }
-  const auto list_one = [](const Pack::Schedule& one, PackWriter& fields) { list_schedule(one, fields); };
-  const auto list_choice = [](const Pack::Graph& one, PackWriter& fields) { list_graph(one, fields); };
-  for (const Pack::Schedule& schedule : pack.schedules) text += line_of("schedule", schedule, list_one);
-  const auto list_rule = [](const Pack::Family& one, PackWriter& fields) { list_family(one, fields); };
-  for (const Pack::Graph& graph : pack.graphs) text += line_of("graph", graph, list_choice);
-  for (const Pack::Family& family : pack.families) text += line_of("family", family, list_rule);
+  for (const Pack::Schedule& schedule : pack.schedules) text += line_of("schedule", schedule);
+  for (const Pack::Graph& graph : pack.graphs) text += line_of("graph", graph);
+  for (const Pack::Family& family : pack.families) text += line_of("family", family);
   return text;
 }
 
