@@ -88,6 +88,12 @@ Rows query(Database& database, std::string_view sql, std::span<const Cell> param
   return result;
 }
 
+std::vector<std::string> query_texts(Database& database, std::string_view sql) {
+  std::vector<std::string> texts;
+  for (const auto& row : query(database, sql).rows) texts.push_back(text_of(row[0]));
+  return texts;
+}
+
 Rows select(Database& database, const std::string& sql) {
   constexpr const char* expected = "sql: expected one statement that only reads, such as SELECT, found ";
   sqlite3_set_authorizer(database.handle(), allow_reading, nullptr);

@@ -34,6 +34,9 @@ requires(!std::is_lvalue_reference_v<Cells> &&
 /// Returns all rows of one statement with these parameters. A BLOB becomes a text of hexadecimal digits. Throws Error.
 Rows query(Database&, std::string_view sql, std::span<const Cell> parameters = {});
 
+/// Returns the first column, which holds texts, of all rows.
+std::vector<std::string> query_texts(Database&, std::string_view sql);
+
 /// Like query(), but for SQL that a user wrote: without a time limit. Throws Error unless the text is one statement
 /// that only reads.
 Rows select(Database&, const std::string& sql);

@@ -30,12 +30,6 @@ struct Table {
   bool is_referenced = false;
 };
 
-std::vector<std::string> texts(sqlite::Database& database, const std::string& sql) {
-  std::vector<std::string> result;
-  for (const auto& row : query(database, sql).rows) result.push_back(sqlite::text_of(row[0]));
-  return result;
-}
-
 std::string list(const std::vector<std::string>& columns, std::string_view prefix = "") {
   std::string text;
   for (const std::string& column : columns) text += fmt::format("{}{}\"{}\"", text.empty() ? "" : ", ", prefix, column);
@@ -44,14 +38,15 @@ std::string list(const std::vector<std::string>& columns, std::string_view prefi
 
 Table describe(sqlite::Database& database, const std::string& name) {
   Table table{.name = name, .columns = {}, .references = {}, .identity = {}};
-  table.columns = texts(database, fmt::format("SELECT name FROM pragma_table_info('{}') WHERE name <> 'id'", name));
+  table.columns =
+      query_texts(database, fmt::format("SELECT name FROM pragma_table_info('{}') WHERE name <> 'id'", name));
   for (const auto& row :
        query(database, fmt::format("SELECT \"from\", \"table\" FROM pragma_foreign_key_list('{}')", name)).rows)
     table.references[sqlite::text_of(row[0])] = sqlite::text_of(row[1]);
   table.identity =
-      texts(database, fmt::format("SELECT i.name FROM pragma_index_list('{}') l, pragma_index_info(l.name) "
-                                  "i WHERE l.origin = 'u' ORDER BY i.seqno",
-                                  name));
+      query_texts(database, fmt::format("SELECT i.name FROM pragma_index_list('{}') l, pragma_index_info(l.name) "
+                                        "i WHERE l.origin = 'u' ORDER BY i.seqno",
+                                        name));
   table.has_time = std::ranges::find(table.columns, "created") != table.columns.end();
   return table;
 }
@@ -61,9 +56,9 @@ Table describe(sqlite::Database& database, const std::string& name) {
 std::vector<Table> tables_of(sqlite::Database& database, const std::string& store) {
   std::vector<Table> waiting, sorted;
   for (const std::string& name :
-       texts(database,
-             "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name "
-             "<> 'running' ORDER BY rootpage"))
+       query_texts(database,
+                   "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name "
+                   "<> 'running' ORDER BY rootpage"))
     waiting.push_back(describe(database, name));
   std::set<std::string> referenced;
   for (const Table& table : waiting)
@@ -207,8 +202,7 @@ class KnownRows {
     if (!device) return false;
     row.bind(1, *device).bind(2, values[0]).bind(3, values[1]).bind(4, values[2]);
     const bool found = row.step() && row.integer(0) > 0;
-    while (row.step()) {  // ends the statement, so that it can run again
-    }
+    row.step();  // ends the statement, so that it can run again
     return found;
   }
 

@@ -22,12 +22,9 @@ std::string with_stale() {
 
 /// Returns the tables whose rows belong to a run.
 std::vector<std::string> tables_of_runs(sqlite::Database& database) {
-  const sqlite::Rows tables = query(database,
-                                    "SELECT DISTINCT s.name FROM sqlite_schema s, pragma_foreign_key_list(s.name) f "
-                                    "WHERE s.type = 'table' AND f.\"table\" = 'run' AND f.\"from\" = 'run'");
-  std::vector<std::string> names;
-  for (const auto& row : tables.rows) names.push_back(sqlite::text_of(row[0]));
-  return names;
+  return query_texts(database,
+                     "SELECT DISTINCT s.name FROM sqlite_schema s, pragma_foreign_key_list(s.name) f "
+                     "WHERE s.type = 'table' AND f.\"table\" = 'run' AND f.\"from\" = 'run'");
 }
 
 std::vector<std::int64_t> empty_runs(sqlite::Database& database) {

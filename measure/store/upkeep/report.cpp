@@ -74,13 +74,10 @@ sqlite::Rows with_objectives(sqlite::Rows rows) {
 
 sqlite::Rows table_sizes(sqlite::Database& database) {
   sqlite::Rows sizes{{"table", "rows"}, {}};
-  const sqlite::Rows tables = query(database,
-                                    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
-                                    "ORDER BY rootpage");
-  for (const auto& row : tables.rows) {
-    const auto& name = sqlite::text_of(row[0]);
+  for (const std::string& name : query_texts(
+           database,
+           "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rootpage"))
     sizes.rows.push_back({name, database.integer("SELECT count(*) FROM \"" + name + "\"")});
-  }
   return sizes;
 }
 
