@@ -1,16 +1,16 @@
 #include "core/text/nearest.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
+
+#include "core/indices.h"
 
 namespace deplo {
 namespace {
 
 // Levenshtein's distance, in which two swapped neighbours are one change, too (optimal string alignment).
 std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before, last, row(b.size() + 1);  // the rows for i - 1, i and i + 1 letters of a
-  std::iota(row.begin(), row.end(), std::size_t{0});
+  std::vector<std::size_t> before, last, row = indices(b.size() + 1);  // the rows for i - 1, i and i + 1 letters of a
   for (std::size_t i = 0; i < a.size(); ++i) {
     before = std::exchange(last, row);
     row[0] = i + 1;

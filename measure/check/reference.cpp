@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <set>
 #include <utility>
 
+#include "core/indices.h"
 #include "core/rng.h"
 #include "core/text/text.h"
 #include "ir/interpret/interpret.h"
@@ -205,12 +205,9 @@ std::optional<Reference::Element> reference_at(const ir::Program& loop, std::uin
 }
 
 std::string element_name(const ir::Buffer& buffer, std::int64_t offset) {
-  std::vector<std::size_t> order(buffer.shape.size());  // dimensions by descending stride
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return buffer.strides[a] > buffer.strides[b]; });
   std::vector<std::int64_t> index(buffer.shape.size());
-  for (const std::size_t dim : order) {
+  const auto descending = [&](std::size_t dim) { return -buffer.strides[dim]; };
+  for (const std::size_t dim : indices_by(buffer.shape.size(), descending)) {
     if (buffer.strides[dim] <= 0) continue;
     index[dim] = offset / buffer.strides[dim];
     offset %= buffer.strides[dim];

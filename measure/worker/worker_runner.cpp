@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
-#include <numeric>
 #include <thread>
 #include <utility>
+
+#include "core/indices.h"
 
 namespace deplo::measure::worker {
 namespace {
@@ -248,8 +249,7 @@ std::vector<Reply> WorkerRunner::confirm(std::span<const KernelCode> candidates,
   settle();  // a search may have ended before it measured all prepared candidates
   ready();   // makes the libraries known
   std::vector<Reply> replies(candidates.size() + libraries_.found.size(), Reply{Failure{Status::device_lost, ""}});
-  std::vector<std::size_t> left(candidates.size());
-  std::iota(left.begin(), left.end(), 0);
+  std::vector<std::size_t> left = indices(candidates.size());
   while (!left.empty()) {
     std::vector<KernelCode> again;
     for (const std::size_t i : left) again.push_back(candidates[i]);

@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "core/indices.h"
 
 namespace deplo::ir::torch::pt2 {
 namespace {
@@ -114,8 +115,7 @@ class Fourier {
 
   /// Returns the product of x and a table along a dimension.
   Id product(Id x, std::int64_t dim, Id by) const {
-    Shape order(static_cast<std::size_t>(call_.rank(x)));
-    std::iota(order.begin(), order.end(), 0);
+    Shape order = indices<std::int64_t>(call_.shape(x).size());
     std::swap(order[static_cast<std::size_t>(dim)], order.back());
     const auto moved = [&](Id id) {
       return dim + 1 == call_.rank(x) ? id : call_.add("permute", {id}, {{"dims", order}});
