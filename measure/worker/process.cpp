@@ -152,7 +152,7 @@ void Process::send(const Frame& frame) {
   read_log();
   log_tail_.clear();
   outgoing_ += encode(frame);
-  write_socket();
+  send_some(socket_, outgoing_);
 }
 
 void Process::wait(double seconds) {
@@ -160,11 +160,9 @@ void Process::wait(double seconds) {
   pollfd ends[2] = {{socket_, static_cast<short>(sending() ? POLLIN | POLLOUT : POLLIN), 0}, {log_, POLLIN, 0}};
   if (poll(ends, 2, milliseconds) <= 0) return;
   if ((ends[1].revents & POLLIN) != 0) read_log();
-  if ((ends[0].revents & POLLOUT) != 0) write_socket();
+  if ((ends[0].revents & POLLOUT) != 0) send_some(socket_, outgoing_);
   if ((ends[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0) read_socket();
 }
-
-void Process::write_socket() { send_some(socket_, outgoing_); }
 
 void Process::read_socket() {
   std::array<char, portion> bytes;

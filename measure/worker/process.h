@@ -62,7 +62,6 @@ class Process {
  private:
   void read_socket();
   void read_log();
-  void write_socket();
   std::string last_lines() const;
 
   const WorkFolder folder_;  // for the child's temporary files; removed after the child

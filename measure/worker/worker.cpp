@@ -166,8 +166,9 @@ std::variant<std::string, Lost> Worker::await(const Request& request) {
   Clock clock(request);
   for (;;) {
     if (const auto frame = process_.next()) {
-      if (frame->job == job_) return open(*frame);
-      return lose(Lost::Cause::corrupt, "an answer to another request came");
+      if (frame->job != job_) return lose(Lost::Cause::corrupt, "an answer to another request came");
+      if (frame->type == FrameType::error) throw decode_error(frame->payload);
+      return frame->payload;
     }
     if (process_.closed()) return lose(Lost::Cause::died, "it closed its end of the pipe");
     if (clock.cancelled()) process_.send({FrameType::cancel, job_, ""});
@@ -176,11 +177,6 @@ std::variant<std::string, Lost> Worker::await(const Request& request) {
     if (monotonic_now() > limit.at) return lose(Lost::Cause::late, limit.why);
     process_.wait(clock.to_sleep(limit));
   }
-}
-
-std::string Worker::open(const Frame& frame) const {
-  if (frame.type == FrameType::error) throw decode_error(frame.payload);
-  return frame.payload;
 }
 
 Lost Worker::lose(Lost::Cause cause, std::string_view why) {

@@ -67,7 +67,6 @@ class Worker {
 
  private:
   std::variant<std::string, Lost> await(const Request&);
-  std::string open(const Frame&) const;
   Lost lose(Lost::Cause, std::string_view why);
 
   Process process_;
