@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <map>
@@ -21,37 +22,23 @@ namespace deplo {
 namespace {
 
 DType public_type(ir::DType dtype) {
-  switch (dtype) {
-    case ir::DType::f32:
-      return DType::f32;
-    case ir::DType::f16:
-      return DType::f16;
-    case ir::DType::bf16:
-      return DType::bf16;
-    case ir::DType::i32:
-      return DType::i32;
-    case ir::DType::i64:
-      return DType::i64;
-    case ir::DType::boolean:
-      return DType::boolean;
-    case ir::DType::i8:
-      return DType::i8;
-    case ir::DType::u8:
-      return DType::u8;
-    case ir::DType::i16:
-      return DType::i16;
-    case ir::DType::f64:
-      return DType::f64;
-    case ir::DType::u16:
-      return DType::u16;
-    case ir::DType::u32:
-      return DType::u32;
-    case ir::DType::u64:
-      return DType::u64;
-    default:
-      break;  // no kernel has another type
-  }
-  check_failed("the dtype is known", __FILE__, __LINE__);
+  constexpr std::array<std::pair<ir::DType, DType>, 13> types = {
+      {{ir::DType::f32, DType::f32},
+       {ir::DType::f16, DType::f16},
+       {ir::DType::bf16, DType::bf16},
+       {ir::DType::i32, DType::i32},
+       {ir::DType::i64, DType::i64},
+       {ir::DType::boolean, DType::boolean},
+       {ir::DType::i8, DType::i8},
+       {ir::DType::u8, DType::u8},
+       {ir::DType::i16, DType::i16},
+       {ir::DType::f64, DType::f64},
+       {ir::DType::u16, DType::u16},
+       {ir::DType::u32, DType::u32},
+       {ir::DType::u64, DType::u64}}};  // no kernel has another type
+  const auto* const found = std::ranges::find(types, dtype, &std::pair<ir::DType, DType>::first);
+  CHECK(found != types.end());
+  return found->second;
 }
 
 Tensor::Kind public_kind(ir::Tensor::Kind kind) {
