@@ -1,11 +1,35 @@
 #include "core/descriptors.h"
 
+#include <fmt/format.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
+#include <utility>
 
 namespace deplo {
+
+Ends::~Ends() {
+  for (const int end : ends)
+    if (end >= 0) close(end);
+}
+
+int Ends::take(std::size_t end) { return std::exchange(ends.at(end), -1); }
+
+std::vector<char*> pointers(const std::vector<std::string>& words) {
+  std::vector<char*> all;
+  for (const std::string& word : words) all.push_back(const_cast<char*>(word.c_str()));
+  all.push_back(nullptr);
+  return all;
+}
+
+std::string describe_end(int status) {
+  if (WIFSIGNALED(status))
+    return fmt::format("was ended by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+  return fmt::format("ended with code {}", WEXITSTATUS(status));
+}
 
 ssize_t read_some(int descriptor, std::span<char> bytes) {
   for (;;) {

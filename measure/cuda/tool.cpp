@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "core/descriptors.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "measure/opencl/opencl.h"
@@ -20,13 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> all;
-  for (std::string& word : words) all.push_back(word.data());
-  all.push_back(nullptr);
-  return all;
-}
-
 std::vector<std::string> environment_of(const fs::path& program) {
   std::vector<std::string> all;
   for (char** at = environ; *at != nullptr; ++at)
@@ -36,7 +30,7 @@ std::vector<std::string> environment_of(const fs::path& program) {
 }
 
 /// Runs the program and waits for it. Returns "" if it succeeds, else what went wrong.
-std::string run(const fs::path& program, std::vector<std::string> words, const fs::path& output,
+std::string run(const fs::path& program, const std::vector<std::string>& words, const fs::path& output,
                 const fs::path& messages) {
   const int how = O_WRONLY | O_CREAT | O_TRUNC;
   posix_spawn_file_actions_t actions;
@@ -44,7 +38,7 @@ std::string run(const fs::path& program, std::vector<std::string> words, const f
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output.c_str(), how, 0600);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages.c_str(), how, 0600);
-  std::vector<std::string> environment = environment_of(program);
+  const std::vector<std::string> environment = environment_of(program);
   pid_t child = -1;
   const int code =
       posix_spawn(&child, program.c_str(), &actions, nullptr, pointers(words).data(), pointers(environment).data());

@@ -34,16 +34,6 @@ void require(int code, const char* what) {
   if (code != 0) throw Error(fmt::format("worker: {}: {}", what, std::strerror(code)), Exit::environment);
 }
 
-/// The two ends of a pair of descriptors, closed unless taken.
-struct Pair {
-  std::array<int, 2> ends{-1, -1};
-  ~Pair() {
-    for (const int end : ends)
-      if (end >= 0) close(end);
-  }
-  int take(std::size_t end) { return std::exchange(ends.at(end), -1); }
-};
-
 struct Actions {
   posix_spawn_file_actions_t value{};
   Actions() { require(posix_spawn_file_actions_init(&value), "spawn"); }
@@ -100,14 +90,6 @@ std::vector<std::string> environment_in(const std::filesystem::path& folder) {
   return all;
 }
 
-/// Returns the words as the null-terminated array of pointers that posix_spawn() takes.
-std::vector<char*> pointers(const std::vector<std::string>& words) {
-  std::vector<char*> all;
-  for (const std::string& word : words) all.push_back(const_cast<char*>(word.c_str()));
-  all.push_back(nullptr);
-  return all;
-}
-
 pid_t spawn(const WorkerCommand& command, const std::filesystem::path& folder, int socket, int log, int page) {
   Actions actions;
   const Attributes attributes;
@@ -129,12 +111,12 @@ pid_t spawn(const WorkerCommand& command, const std::filesystem::path& folder, i
 }  // namespace
 
 Process::Process(const WorkerCommand& command) {
-  Pair sockets, log;
+  Ends sockets, log;
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.ends.data()) != 0) require(errno, "socket");
   if (pipe2(log.ends.data(), O_CLOEXEC) != 0) require(errno, "pipe");
   sockets.ends[1] = above_the_given(sockets.take(1));
   log.ends[1] = above_the_given(log.take(1));
-  Pair page{{above_the_given(dup(page_.descriptor())), -1}};
+  Ends page{{above_the_given(dup(page_.descriptor())), -1}};
   fcntl(sockets.ends[0], F_SETFL, O_NONBLOCK);
   fcntl(log.ends[0], F_SETFL, O_NONBLOCK);
   child_ = spawn(command, folder_.path(), sockets.ends[1], log.ends[1], page.ends[0]);
@@ -204,14 +186,8 @@ Process::End Process::end(std::string_view why) {
   read_log();
   End end;
   end.said = last_lines();
-  if (!ended) {
-    end.text = fmt::format("was ended: {}", why);
-  } else if (WIFSIGNALED(status)) {
-    end.signal = WTERMSIG(status);
-    end.text = fmt::format("was ended by signal {} ({})", end.signal, strsignal(end.signal));
-  } else {
-    end.text = fmt::format("ended with code {}", WEXITSTATUS(status));
-  }
+  if (ended && WIFSIGNALED(status)) end.signal = WTERMSIG(status);
+  end.text = ended ? describe_end(status) : fmt::format("was ended: {}", why);
   if (!reader_.fault().empty() && ended) end.text += fmt::format("; {}", reader_.fault());
   return end;
 }

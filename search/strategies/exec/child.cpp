@@ -39,15 +39,6 @@ using Clock = std::chrono::steady_clock;
   throw StrategyFailed(fmt::format("the strategy cannot run: {}: {}", what, std::strerror(errno)), Exit::environment);
 }
 
-struct Ends {
-  std::array<int, 2> ends{-1, -1};
-  ~Ends() {
-    for (const int end : ends)
-      if (end >= 0) close(end);
-  }
-  int take(std::size_t end) { return std::exchange(ends.at(end), -1); }
-};
-
 /// The environment of this process, with the folder of deplo_search after the user's own modules in PYTHONPATH.
 std::vector<std::string> environment() {
   constexpr std::string_view name = "PYTHONPATH=";
@@ -80,12 +71,6 @@ std::vector<std::string> environment() {
   _exit(127);
 }
 
-std::string describe_end(int status) {
-  if (WIFSIGNALED(status))
-    return fmt::format("was ended by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
-  return fmt::format("ended with code {}", WEXITSTATUS(status));
-}
-
 }  // namespace
 
 Child::Child(std::string command) : command_(std::move(command)) {
@@ -94,14 +79,12 @@ Child::Child(std::string command) : command_(std::move(command)) {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, input.ends.data()) != 0) throw_system_error("socket");
   if (pipe2(output.ends.data(), O_CLOEXEC) != 0 || pipe2(errors.ends.data(), O_CLOEXEC) != 0)
     throw_system_error("pipe");
-  std::vector<std::string> variables = environment();
-  std::vector<char*> pointers;
-  for (std::string& variable : variables) pointers.push_back(variable.data());
-  pointers.push_back(nullptr);
+  const std::vector<std::string> variables = environment();
+  const std::vector<char*> given = pointers(variables);
   const pid_t parent = getpid();
   process_ = fork();
   if (process_ < 0) throw_system_error("fork");
-  if (process_ == 0) become(command_.c_str(), pointers.data(), input.ends[1], output.ends[1], errors.ends[1], parent);
+  if (process_ == 0) become(command_.c_str(), given.data(), input.ends[1], output.ends[1], errors.ends[1], parent);
   setpgid(process_, process_);  // both processes do this, because either may be first
   input_ = input.take(0);
   output_ = output.take(0);
