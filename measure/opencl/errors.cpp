@@ -2,9 +2,12 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
-#include <algorithm>
 #include <array>
+#include <string_view>
+#include <vector>
 
+#include "core/text/split.h"
+#include "core/text/text.h"
 #include "measure/opencl/opencl.h"
 
 namespace deplo::measure {
@@ -77,18 +80,12 @@ std::string opencl_error_name(int code) {
 }
 
 std::string first_lines(const std::string& log) {
-  constexpr int max_lines = 6;           // two errors, each with its source line and its caret
+  constexpr std::size_t max_lines = 6;   // two errors, each with its source line and its caret
   constexpr std::size_t max_size = 600;  // keeps a row of the store readable
-  std::string text;
-  int lines = 0;
-  for (std::size_t at = 0; at < log.size() && lines < max_lines;) {
-    const std::size_t end = std::min(log.find('\n', at), log.size());
-    if (end > at) {
-      text += (lines++ ? " | " : "") + log.substr(at, end - at);
-    }
-    at = end + 1;
-  }
-  return text.substr(0, max_size);
+  std::vector<std::string> lines;
+  for (const std::string_view line : split_at(log, '\n'))
+    if (!line.empty() && lines.size() < max_lines) lines.emplace_back(line);
+  return join(lines, " | ").substr(0, max_size);
 }
 
 }  // namespace deplo::measure

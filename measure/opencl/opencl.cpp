@@ -25,13 +25,19 @@ namespace deplo::measure {
 namespace opencl {
 namespace {
 
-std::string text_of(cl_device_id device, cl_device_info key) {
+/// Returns the text that a query of OpenCL has; "" if it fails. `query`: takes the last three arguments of the function.
+template <class Query>
+std::string text_of(const Query& query) {
   std::size_t size = 0;
-  if (clGetDeviceInfo(device, key, 0, nullptr, &size) != CL_SUCCESS || size == 0) return "";
+  if (query(0, nullptr, &size) != CL_SUCCESS || size == 0) return "";
   std::string text(size, '\0');
-  clGetDeviceInfo(device, key, size, text.data(), nullptr);
-  text.resize(text.find('\0') == std::string::npos ? size : text.find('\0'));
+  query(size, text.data(), nullptr);
+  text.resize(std::min(text.find('\0'), size));
   return text;
+}
+
+std::string text_of(cl_device_id device, cl_device_info key) {
+  return text_of([&](auto... to) { return clGetDeviceInfo(device, key, to...); });
 }
 
 template <class T>
@@ -43,10 +49,10 @@ T number_of(cl_device_id device, cl_device_info key) {
 
 std::string platform_of(cl_device_id device) {
   const auto platform = number_of<cl_platform_id>(device, CL_DEVICE_PLATFORM);
-  char name[256] = "", version[256] = "";  // both are far shorter; if one is longer, the driver leaves the text empty
-  clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name, name, nullptr);
-  clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof version, version, nullptr);
-  return fmt::format("{}, {}", name, version);
+  const auto text = [&](cl_platform_info key) {
+    return text_of([&](auto... to) { return clGetPlatformInfo(platform, key, to...); });
+  };
+  return fmt::format("{}, {}", text(CL_PLATFORM_NAME), text(CL_PLATFORM_VERSION));
 }
 
 bool is_cpu(cl_device_id device) {
@@ -134,13 +140,7 @@ std::vector<cl_device_id> find_devices() {
 }
 
 std::string build_log(cl_program program, cl_device_id device) {
-  std::size_t size = 0;
-  if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size) != CL_SUCCESS || size == 0)
-    return "";
-  std::string log(size, '\0');
-  clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
-  log.resize(std::min(log.find('\0'), log.size()));
-  return log;
+  return text_of([&](auto... to) { return clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, to...); });
 }
 
 class OpenclDevice final : public Device {
