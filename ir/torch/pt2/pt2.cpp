@@ -458,11 +458,7 @@ class GraphReader {
     return parts.size() == 1 ? value : call.add("cat", parts, {{"dim", static_cast<std::int64_t>(dim)}});
   }
 
-  Id id(const std::string& name) const {
-    const auto found = ids_.find(name);
-    if (found == ids_.end()) throw Error(fmt::format("expected a tensor computed before, found '{}'", name));
-    return found->second;
-  }
+  Id id(std::string_view name) const { return find_id(ids_, name); }
 
   void read(const ProgramNode& node) {
     for (const NamedArgument& input : node.inputs) freshen(input.value);

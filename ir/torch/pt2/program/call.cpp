@@ -80,14 +80,14 @@ void Call::fail(std::string_view argument, std::string_view expected) const {
 
 bool Call::has(std::string_view argument) const { return find(argument) != nullptr; }
 
-Id Call::id(std::string_view name) const {
-  const auto found = ids_.find(name);
-  if (found == ids_.end()) throw Error(fmt::format("expected a tensor computed before, found '{}'", name));
+Id find_id(const Call::Ids& ids, std::string_view name) {
+  const auto found = ids.find(name);
+  if (found == ids.end()) throw Error(fmt::format("expected a tensor computed before, found '{}'", name));
   return found->second;
 }
 
 Id Call::tensor(std::string_view argument) {
-  if (const auto* t = std::get_if<Tensor>(&get(argument))) return id(t->name);
+  if (const auto* t = std::get_if<Tensor>(&get(argument))) return find_id(ids_, t->name);
   fail(argument, "a tensor");
 }
 
@@ -112,7 +112,7 @@ std::vector<std::optional<Id>> Call::optional_tensors(std::string_view argument)
   const auto* list = std::get_if<Tensors>(&get(argument));
   if (!list) fail(argument, "a list of tensors");
   std::vector<std::optional<Id>> result;
-  for (const std::string& t : list->names) result.push_back(t.empty() ? std::nullopt : std::optional(id(t)));
+  for (const std::string& t : list->names) result.push_back(t.empty() ? std::nullopt : std::optional(find_id(ids_, t)));
   return result;
 }
 

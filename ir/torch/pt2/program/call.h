@@ -82,7 +82,6 @@ class Call {
  private:
   const Argument* find(std::string_view argument) const;
   const Argument& get(std::string_view argument);
-  Id id(std::string_view name) const;
   const ProgramNode& node_;
   const ProgramGraph& graph_;
   const Ids& ids_;
@@ -91,6 +90,9 @@ class Call {
   std::vector<std::pair<std::string, Id>> assigned_;
   std::set<std::string_view> asked_;
 };
+
+/// Returns the tensor of this name. Throws Error if no node before has computed it.
+Id find_id(const Call::Ids&, std::string_view name);
 
 /// Describes an argument in a message: "3", "the tensor 'x'".
 std::string describe(const Argument&);
