@@ -102,7 +102,7 @@ class CudaReference {
                 const std::vector<ir::Numbers>& before)
       : arrays_(arrays), tolerance_(options.tolerance) {
     const ir::Program kernel = compared_kernel(*options.reference, arrays);
-    expected_ = measure::evaluate_expression(*options.reference, kernel, [&](const ir::Buffer& input) {
+    expected_ = measure::evaluate_expression(*options.reference, kernel, {}, [&](const ir::Buffer& input) {
       return before[static_cast<std::size_t>(std::ranges::find(arrays, input.name, &ir::Buffer::name) -
                                              arrays.begin())];
     });

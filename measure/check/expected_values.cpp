@@ -48,9 +48,11 @@ const ir::Buffer& find(const ir::Program& kernel, const InputFiles& files, const
                           hint.empty() && !names.empty() ? "; its inputs are " + join(names, ", ") : hint));
 }
 
-using Outputs = std::map<std::string, ir::Numbers, std::less<>>;
-Outputs evaluate(const std::string& text, const ir::Program& kernel, const InputFiles& files,
-                 const std::function<ir::Numbers(const ir::Buffer&)>& input) {
+}  // namespace
+
+std::map<std::string, ir::Numbers, std::less<>> evaluate_expression(
+    const std::string& text, const ir::Program& kernel, const InputFiles& files,
+    const std::function<ir::Numbers(const ir::Buffer&)>& input) {
   const Graph graph = ir::torch::parse_expression(text);
   std::vector<ir::torch::Values> sources;
   for (const Node& node : graph.nodes) {
@@ -60,7 +62,7 @@ Outputs evaluate(const std::string& text, const ir::Program& kernel, const Input
     values.assign(numbers.begin(), numbers.end());
   }
   const std::vector<ir::torch::Values> results = ir::torch::evaluate(graph, sources);
-  Outputs expected;
+  std::map<std::string, ir::Numbers, std::less<>> expected;
   auto result = results.begin();
   for (const ir::Buffer& buffer : kernel.buffers) {
     if (buffer.role != ir::Role::output) continue;
@@ -71,8 +73,6 @@ Outputs evaluate(const std::string& text, const ir::Program& kernel, const Input
   }
   return expected;
 }
-
-}  // namespace
 
 void check_expression(const std::string& text, const ir::Program& kernel, const InputFiles& files,
                       const std::string& place) {
@@ -97,14 +97,9 @@ void check_expression(const std::string& text, const ir::Program& kernel, const 
 
 std::map<std::string, ir::Numbers, std::less<>> evaluate_expression(const std::string& text, const ir::Program& kernel,
                                                                     std::uint64_t seed, const InputFiles& files) {
-  return evaluate(text, kernel, files, [&](const ir::Buffer& buffer) {
+  return evaluate_expression(text, kernel, files, [&](const ir::Buffer& buffer) {
     return input_values(kernel, static_cast<std::size_t>(&buffer - kernel.buffers.data()), seed, files);
   });
-}
-
-std::map<std::string, ir::Numbers, std::less<>> evaluate_expression(
-    const std::string& text, const ir::Program& kernel, const std::function<ir::Numbers(const ir::Buffer&)>& input) {
-  return evaluate(text, kernel, {}, input);
 }
 
 ir::Program program_for(const std::string& text, const ir::Program& kernel, const std::string& place) {
@@ -125,10 +120,6 @@ ir::Program program_for(const std::string& text, const ir::Program& kernel, cons
     if (buffer.role == ir::Role::output && std::ranges::find(own, buffer.name, &ir::Buffer::name) == own.end())
       throw Error(fmt::format("{}: expected a program that computes the output '{}', found none", place, buffer.name));
   return program;
-}
-
-void check_program(const std::string& text, const ir::Program& kernel, const std::string& place) {
-  (void)program_for(text, kernel, place);
 }
 
 }  // namespace deplo::measure

@@ -23,14 +23,13 @@ std::map<std::string, ir::Numbers, std::less<>> evaluate_expression(const std::s
                                                                     std::uint64_t seed, const InputFiles& files);
 /// The same with the values that `input` returns for each input of the kernel.
 std::map<std::string, ir::Numbers, std::less<>> evaluate_expression(
-    const std::string& text, const ir::Program& kernel, const std::function<ir::Numbers(const ir::Buffer&)>& input);
+    const std::string& text, const ir::Program& kernel, const InputFiles& files,
+    const std::function<ir::Numbers(const ir::Buffer&)>& input);
 
 /// Parses a program of Loop IR and gives it the kernel's buffers, in their order, so that its inputs get the same
 /// values as the kernel's. The program's own buffers are the kernel's inputs that it reads, and all outputs. Shapes may
 /// differ if the number of elements is the same. Signed integers stand for unsigned ones. Throws Error, prefixed by
 /// `place`, if a buffer does not fit.
 ir::Program program_for(const std::string& text, const ir::Program& kernel, const std::string& place);
-/// Throws the Error of program_for() if the program does not fit the kernel.
-void check_program(const std::string& text, const ir::Program& kernel, const std::string& place);
 
 }  // namespace deplo::measure
