@@ -205,12 +205,9 @@ std::string describe_inputs(const ir::Program& loop, const InputFiles& files) {
         return checksum({reinterpret_cast<const char*>(values.data()), values.size() * sizeof values[0]});
       });
       said[buffer.name] = fmt::format("{} {:016x}", std::filesystem::path(file->second).filename().string(), digest);
-      continue;
+    } else if (buffer.fill && !is_usual(*buffer.fill)) {
+      said[buffer.name] = print(*buffer.fill);
     }
-    if (!buffer.fill) continue;
-    const ir::Fill& fill = *buffer.fill;
-    if (is_usual(fill)) continue;
-    said[buffer.name] = print(fill);
   }
   std::string text;
   for (const auto& [name, fill] : said) text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", name, fill);

@@ -38,8 +38,8 @@ class OutputCheck {
   void poison_outputs();
   /// Returns guard_hit, or wrong_result with index, expected value, found value and error; nullopt if the outputs are
   /// right. An input that a kernel changed is written again, because the next kernel reads it. measure/check/verdict.h
-  /// judges each element. The tolerance is the larger of the constructor's and `min_tolerance`. The first call computes the reference; it throws Error if an output of the reference has no
-  /// finite element.
+  /// judges each element. The tolerance is the larger of the constructor's and `min_tolerance`. The first call computes
+  /// the reference; it throws Error if an output of the reference has no finite element.
   std::optional<Failure> check(Coverage, double min_tolerance = 0);
   /// A hash of all bits of the outputs that were checked last, to compare two runs in one process.
   std::uint64_t checked_bits() const { return checked_bits_; }

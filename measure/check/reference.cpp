@@ -93,11 +93,10 @@ Reference complete(const ir::Program& loop, std::uint64_t seed, const InputFiles
   for (std::size_t i = 0; i < loop.buffers.size(); ++i) {
     const ir::Buffer& buffer = loop.buffers[i];
     std::vector<double>& values = memory[buffer.name];
-    if (buffer.role == ir::Role::output) {
+    if (buffer.role == ir::Role::output)
       values.assign(static_cast<std::size_t>(ir::span(buffer)), std::numeric_limits<double>::quiet_NaN());
-    } else {
+    else
       values = input_values(loop, i, seed, files).doubles();
-    }
   }
   ir::Memory errors;
   if (rounding)

@@ -27,8 +27,8 @@ class Weights {
     StoredTensor tensor;
     std::shared_ptr<Zip> nested;  // the archive with the storage; nullptr for the outer archive
   };
-  void add_pickles(const std::string& entry,
-                   const std::string& name);  // an archive of torch.save; `name`: the name of a lone tensor
+  /// Adds an archive of torch.save. `name`: the name of a lone tensor.
+  void add_pickles(const std::string& entry, const std::string& name);
   void add_raw(const std::string& folder, const std::string& config);
   std::shared_ptr<const Numbers> values(const Stored& stored, const std::string& where);
 
