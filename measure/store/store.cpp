@@ -16,22 +16,6 @@
 #include "measure/store/state.h"
 
 namespace deplo::measure {
-namespace {
-
-std::string select_known() {
-  return fmt::format(
-      "SELECT {}, transient_failures FROM ({}) t ORDER BY id", trial_columns(),
-      select_evidence(fmt::format("t.kernel = ? AND r.device = ? AND (t.protocol = ? OR t.status IN ({}))",
-                                  statuses(quarantined))));
-}
-
-std::string select_best() {
-  return fmt::format(
-      "SELECT {} FROM ({}) t WHERE place = 1", trial_columns(),
-      select_ranked(select_evidence(fmt::format("t.kernel = ? AND r.device = ? AND {} <= ?", tolerance_column))));
-}
-
-}  // namespace
 
 std::string_view name(Stage stage) { return stage == Stage::screen ? "screen" : "confirm"; }
 std::string KernelRecord::key() const { return deplo::digest(text); }
@@ -159,7 +143,10 @@ std::int64_t Store::settle_lost(std::string_view host) {
 
 std::vector<KnownTrial> Store::known_trials(std::int64_t kernel, std::int64_t device, std::string_view protocol) {
   return state_->read([&] {
-    sqlite::Statement select(*state_->database, select_known());
+    const std::string evidence = select_evidence(
+        fmt::format("t.kernel = ? AND r.device = ? AND (t.protocol = ? OR t.status IN ({}))", statuses(quarantined)));
+    sqlite::Statement select(*state_->database, fmt::format("SELECT {}, transient_failures FROM ({}) t ORDER BY id",
+                                                            trial_columns(), evidence));
     select.bind(1, kernel).bind(2, device).bind(3, protocol);
     std::vector<KnownTrial> trials;
     while (select.step()) trials.push_back({read_trial(select), select.integer(select.columns() - 1)});
@@ -169,7 +156,10 @@ std::vector<KnownTrial> Store::known_trials(std::int64_t kernel, std::int64_t de
 
 std::optional<TrialRecord> Store::best(std::int64_t kernel, std::int64_t device, double tolerance) {
   return state_->read([&]() -> std::optional<TrialRecord> {
-    sqlite::Statement select(*state_->database, select_best());
+    const std::string ranked =
+        select_ranked(select_evidence(fmt::format("t.kernel = ? AND r.device = ? AND {} <= ?", tolerance_column)));
+    sqlite::Statement select(*state_->database,
+                             fmt::format("SELECT {} FROM ({}) t WHERE place = 1", trial_columns(), ranked));
     if (!select.bind(1, kernel).bind(2, device).bind(3, tolerance).step()) return std::nullopt;
     return read_trial(select);
   });
