@@ -1,9 +1,10 @@
 #include "core/outcome.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <iterator>
 
 namespace deplo {
 namespace {
@@ -27,14 +28,12 @@ std::string_view status_name(Status status) {
 std::optional<Status> find_status(std::string_view name) {
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) return std::nullopt;
-  return static_cast<Status>(std::distance(names.begin(), found));
+  return static_cast<Status>(found - names.begin());
 }
 
 Status parse_status(std::string_view name) {
   if (const std::optional<Status> status = find_status(name)) return *status;
-  std::string known;
-  for (const std::string_view status_name : names) known += (known.empty() ? "" : ", ") + std::string(status_name);
-  throw Error("expected a status (" + known + "), found '" + std::string(name) + "'");
+  throw Error(fmt::format("expected a status ({}), found '{}'", fmt::join(names, ", "), name));
 }
 
 }  // namespace deplo

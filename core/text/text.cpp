@@ -82,15 +82,11 @@ std::string lower_case(std::string_view text) {
 }
 
 std::string join(std::span<const std::string> texts, std::string_view separator) {
-  std::string line;
-  for (std::size_t i = 0; i < texts.size(); ++i) (line += i > 0 ? separator : "") += texts[i];
-  return line;
+  return fmt::format("{}", fmt::join(texts, separator));
 }
 
 std::string join(std::span<const std::int64_t> numbers, std::string_view separator) {
-  std::string line;
-  for (std::size_t i = 0; i < numbers.size(); ++i) (line += i > 0 ? separator : "") += std::to_string(numbers[i]);
-  return line;
+  return fmt::format("{}", fmt::join(numbers, separator));
 }
 
 std::string duration(double seconds) {
