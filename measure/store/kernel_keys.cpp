@@ -8,21 +8,12 @@
 namespace deplo::measure {
 namespace {
 
-ir::StructuralKeys keys_of(std::string_view text) {
-  try {
-    const ir::Program loop = ir::parse(text);
-    if (loop.level == ir::Level::loop && verify(loop).empty()) return ir::structural_keys(loop);
-  } catch (const Error&) {
-    // Text that is not Loop IR has no keys, and is never looked up by a key.
-  }
-  return {};
-}
-
 template <std::string ir::StructuralKeys::*wanted>
 void key_function(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) {
   const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(arguments[0]));
   const auto bytes = static_cast<std::size_t>(sqlite3_value_bytes(arguments[0]));
-  const std::string key = keys_of({text == nullptr ? "" : text, bytes}).*wanted;
+  const std::optional<ir::Program> loop = parse_loop({text == nullptr ? "" : text, bytes});
+  const std::string key = loop ? ir::structural_keys(*loop).*wanted : "";
   sqlite3_result_text(context, key.c_str(), static_cast<int>(key.size()), SQLITE_TRANSIENT);
 }
 
@@ -34,6 +25,16 @@ void add(sqlite::Database& database, const char* name) {
 }
 
 }  // namespace
+
+std::optional<ir::Program> parse_loop(std::string_view text) {
+  try {
+    ir::Program loop = ir::parse(text);
+    if (loop.level == ir::Level::loop && verify(loop).empty()) return loop;
+  } catch (const Error&) {
+    // It is never looked up by a key and never run, and others report it.
+  }
+  return std::nullopt;
+}
 
 void add_key_functions(sqlite::Database& database) {
   add<&ir::StructuralKeys::schedule>(database, "deplo_schedule_key");

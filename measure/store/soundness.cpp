@@ -15,6 +15,7 @@
 #include "measure/device_info.h"
 #include "measure/fields.h"
 #include "measure/protocol/interval.h"
+#include "measure/store/kernel_keys.h"
 #include "measure/store/objective.h"
 #include "measure/store/rows/trial.h"
 #include "rules/cost/least_work.h"
@@ -40,16 +41,6 @@ bool is_time(double us) { return std::isfinite(us) && us > 0 && us < max_possibl
 /// and times of prefixes of the grid are not compared.
 bool judged_by_ceilings(const TrialRecord& trial) {
   return trial.timing.fidelity == 1 && !trial.timing.stopped && trial.protocol.find("plausible=") != std::string::npos;
-}
-
-ir::Work work_of(const std::string& text, bool matrices) {
-  try {
-    const ir::Program loop = ir::parse(text);
-    if (loop.level == ir::Level::loop && verify(loop).empty()) return rules::least_work(loop, matrices);
-  } catch (const Error&) {
-    // Text that is not a kernel is never run, and others report it.
-  }
-  return {};
 }
 
 /// Computes deplo_fault() for one connection. Prepares the statements when they are first needed, because an older
@@ -90,7 +81,8 @@ class Faults {
     const auto [found, fresh] = work_.try_emplace({kernel, matrices});
     if (fresh) {
       sqlite::Statement text(database_, "SELECT text FROM kernel WHERE id = ?");
-      if (text.bind(1, kernel).step()) found->second = work_of(text.text(0), matrices);
+      if (const auto loop = text.bind(1, kernel).step() ? parse_loop(text.text(0)) : std::nullopt)
+        found->second = rules::least_work(*loop, matrices);
     }
     return found->second;
   }
