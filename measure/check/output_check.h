@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <string>
 
 #include "core/outcome.h"
 #include "ir/program.h"
@@ -11,7 +10,6 @@
 #include "measure/check/expectation.h"
 #include "measure/check/inputs.h"
 #include "measure/check/reference.h"
-#include "measure/check/verdict.h"
 #include "measure/device.h"
 
 namespace deplo::measure {

@@ -12,7 +12,6 @@
 #include "core/rng.h"
 #include "core/text/text.h"
 #include "ir/interpret/interpret.h"
-#include "ir/types/float16.h"
 #include "measure/check/elements.h"
 
 namespace deplo::measure {

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <utility>
 
 #include "measure/sqlite/sqlite.h"
 #include "measure/store/rows/columns.h"

@@ -2,7 +2,6 @@
 // "GFLOP/s, higher is better" (search/records/objective.h). Their median_us is the objective's value, negated if higher
 // is better, so that less is better in every query.
 #pragma once
-#include <string>
 #include <string_view>
 
 namespace deplo::measure {

@@ -6,7 +6,6 @@
 #include <concepts>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "measure/fields.h"
 

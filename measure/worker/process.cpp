@@ -15,11 +15,9 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <utility>
 
 #include "core/descriptors.h"
 #include "core/error.h"
-#include "core/text/text.h"
 
 namespace deplo::measure::worker {
 namespace {

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
-#include <utility>
 
 #include "measure/worker/message.h"
 

@@ -3,7 +3,6 @@
 #pragma once
 #include <functional>
 #include <string_view>
-#include <vector>
 
 #include "ir/torch/pt2/program/call.h"
 

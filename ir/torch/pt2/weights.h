@@ -3,7 +3,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "ir/torch/pt2/program/tensor.h"
 #include "ir/torch/pt2/zip.h"

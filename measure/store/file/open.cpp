@@ -1,7 +1,6 @@
 #include "measure/store/file/open.h"
 
 #include <fmt/format.h>
-#include <sqlite3.h>
 #include <unistd.h>
 
 #include <cerrno>

@@ -12,7 +12,6 @@
 #include "measure/protocol/protocol.h"
 #include "measure/store/evidence.h"
 #include "measure/store/objective.h"
-#include "measure/store/rows/trial.h"
 #include "measure/store/upkeep/choice.h"
 
 namespace deplo::measure::upkeep {

@@ -1,6 +1,5 @@
 #include "ir/torch/pt2/program/states.h"
 
-#include <algorithm>
 #include <array>
 #include <set>
 
