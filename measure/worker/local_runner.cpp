@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "measure/worker/redirected_output.h"
@@ -122,12 +121,12 @@ void LocalRunner::find_libraries(const Task& task) {
 
 LocalRunner::Built LocalRunner::build(const KernelCode& candidate, std::size_t number) {
   enter_(Step::build, number);
-  const auto start = std::chrono::steady_clock::now();
+  const double start = monotonic_now();
   auto built = device_->build(candidate);
-  const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
-  if (!built.ok()) return {{built.failure(), {}, time.count()}};
+  const double build_ms = (monotonic_now() - start) * 1e3;
+  if (!built.ok()) return {{built.failure(), {}, build_ms}};
   auto watched = std::make_unique<Watched>(*built.value(), enter_, number, spoilt_);
-  return {{Failure{}, built.value()->resources(), time.count()}, std::move(built.value()), std::move(watched)};
+  return {{Failure{}, built.value()->resources(), build_ms}, std::move(built.value()), std::move(watched)};
 }
 
 Reply LocalRunner::screen(const KernelCode& candidate, double best_us, double effort) {

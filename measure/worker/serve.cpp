@@ -11,7 +11,6 @@
 
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <new>
 #include <utility>
 
@@ -116,12 +115,25 @@ std::vector<Reply> compiled(const Frame& frame, const std::function<Result<Resou
   const Ask ask = decode_ask(frame.payload);
   page.enter(Step::build);
   return attempt(1, [&]() -> std::vector<Reply> {
-    const auto start = std::chrono::steady_clock::now();
+    const double start = monotonic_now();
     const auto built = compile(ask.candidates.at(0));
-    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
-    if (!built.ok()) return {Reply{built.failure(), {}, time.count()}};
-    return {Reply{Timing{}, built.value(), time.count()}};
+    const double build_ms = (monotonic_now() - start) * 1e3;
+    if (!built.ok()) return {Reply{built.failure(), {}, build_ms}};
+    return {Reply{Timing{}, built.value(), build_ms}};
   });
+}
+
+/// Opens the device and sends the first frame of a worker that uses one. Returns null if `open` throws; then the tuner
+/// gets that Error.
+std::unique_ptr<Device> open_device(Tuner& tuner, StepPage& page,
+                                    const std::function<std::unique_ptr<Device>()>& open) {
+  std::unique_ptr<Device> device;
+  page.enter(Step::prepare);
+  respond(tuner, {FrameType::hello, 0, ""}, [&] {
+    device = open();
+    return encode(Hello{device->info(), device->dialect()});
+  });
+  return device;
 }
 
 }  // namespace
@@ -129,22 +141,18 @@ std::vector<Reply> compiled(const Frame& frame, const std::function<Result<Resou
 int serve_device(pid_t parent, const std::function<std::unique_ptr<Device>()>& open) {
   Tuner tuner(parent);
   StepPage page = StepPage::attach(worker_page);
-  std::unique_ptr<LocalRunner> runner;
-  page.enter(Step::prepare);
-  respond(tuner, {FrameType::hello, 0, ""}, [&] {
-    runner = std::make_unique<LocalRunner>(open(), [&](Step step, std::size_t i) { page.enter(step, i); });
-    return encode(Hello{runner->info(), runner->dialect()});
-  });
-  if (!runner) return 0;
+  std::unique_ptr<Device> device = open_device(tuner, page, open);
+  if (!device) return 0;
+  LocalRunner runner(std::move(device), [&](Step step, std::size_t i) { page.enter(step, i); });
   for (;;) {
     page.enter(Step::idle);
     const Frame frame = tuner.receive();
     if (frame.type == FrameType::cancel) continue;  // the request is already answered
     respond(tuner, frame, [&]() -> std::string {
-      if (frame.type == FrameType::energy) return runner->why_no_energy();
-      if (frame.type != FrameType::kernel) return encode(answer(*runner, frame));
-      runner->open(decode_task(frame.payload));
-      return encode(Opened{runner->ceilings(), runner->libraries()});
+      if (frame.type == FrameType::energy) return runner.why_no_energy();
+      if (frame.type != FrameType::kernel) return encode(answer(runner, frame));
+      runner.open(decode_task(frame.payload));
+      return encode(Opened{runner.ceilings(), runner.libraries()});
     });
   }
 }
@@ -164,12 +172,7 @@ int serve_builds(pid_t parent, const std::function<Result<Resources>(const Kerne
 int serve_launches(pid_t parent, const std::function<std::unique_ptr<Device>()>& open) {
   Tuner user(parent);
   StepPage page = StepPage::attach(worker_page);
-  std::unique_ptr<Device> device;
-  page.enter(Step::prepare);
-  respond(user, {FrameType::hello, 0, ""}, [&] {
-    device = open();
-    return encode(Hello{device->info(), device->dialect()});
-  });
+  const std::unique_ptr<Device> device = open_device(user, page, open);
   if (!device) return 0;
   for (;;) {
     page.enter(Step::idle);
