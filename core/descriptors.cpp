@@ -18,6 +18,10 @@ Ends::~Ends() {
 
 int Ends::take(std::size_t end) { return std::exchange(ends.at(end), -1); }
 
+Descriptor::~Descriptor() {
+  if (number >= 0) close(number);
+}
+
 std::vector<char*> pointers(const std::vector<std::string>& words) {
   std::vector<char*> all;
   for (const std::string& word : words) all.push_back(const_cast<char*>(word.c_str()));

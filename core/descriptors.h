@@ -16,6 +16,15 @@ struct Ends {
   int take(std::size_t end);
 };
 
+/// Closes a descriptor when it is destroyed. -1: there is none.
+struct Descriptor {
+  const int number = -1;
+  explicit Descriptor(int open) : number(open) {}
+  ~Descriptor();
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+};
+
 /// Returns the words as the null-terminated array of pointers that exec() and posix_spawn() take.
 std::vector<char*> pointers(const std::vector<std::string>& words);
 

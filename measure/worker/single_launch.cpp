@@ -38,30 +38,13 @@ void read_memory(SingleLaunch& task) {
   if (!in) fail("arrays cannot be read");
 }
 
-/// A file that is open for appending as long as this object lives.
-class OpenFile {
- public:
-  explicit OpenFile(const std::string& path) : descriptor_(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC)) {
-    if (descriptor_ < 0) fail("standard output");
-  }
-  ~OpenFile() { close(descriptor_); }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  int descriptor() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
 }  // namespace
 
-SharedFile::SharedFile() : descriptor_(memfd_create("deplo", MFD_CLOEXEC)) {
-  if (descriptor_ < 0) fail("shared memory");
+SharedFile::SharedFile() : file_(memfd_create("deplo", MFD_CLOEXEC)) {
+  if (file_.number < 0) fail("shared memory");
 }
 
-SharedFile::~SharedFile() { close(descriptor_); }
-
-std::string SharedFile::path() const { return fmt::format("/proc/{}/fd/{}", getpid(), descriptor_); }
+std::string SharedFile::path() const { return fmt::format("/proc/{}/fd/{}", getpid(), file_.number); }
 
 std::string SharedFile::text() const {
   std::ifstream in(path(), std::ios::binary);
@@ -96,8 +79,9 @@ SingleLaunch decode_launch(std::string_view text) {
 }
 
 double run_launch(SingleLaunch& task, Device& device) {
-  const OpenFile printed(task.printed);
-  const RedirectedOutput output(printed.descriptor());
+  const Descriptor printed(open(task.printed.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  if (printed.number < 0) fail("standard output");
+  const RedirectedOutput output(printed.number);
   const double us = launch_once(device, task.code, task.contents, task.timed).value_or_throw();
   write_memory(task);
   return us;

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/descriptors.h"
 #include "measure/launch_once.h"
 #include "measure/worker/message.h"
 #include "measure/worker/worker.h"
@@ -15,16 +16,13 @@ class SharedFile {
  public:
   /// Throws Error(environment).
   SharedFile();
-  ~SharedFile();
-  SharedFile(const SharedFile&) = delete;
-  SharedFile& operator=(const SharedFile&) = delete;
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return file_.number; }
   std::string path() const;
   /// Returns the file's contents.
   std::string text() const;
 
  private:
-  int descriptor_ = -1;
+  Descriptor file_;
 };
 
 /// The request to the worker.
