@@ -50,29 +50,25 @@ engine::Experiment experiment_of(const Source& source, const TuneOptions& option
 
 Trial public_trial(const engine::TrialNews& news) {
   const Outcome& outcome = news.measured.outcome;
-  Trial trial;
-  trial.kernel = news.row.name;
-  trial.trail = print(news.candidate->trail());
-  trial.status = status_name(outcome.status);
-  trial.message = outcome.message;
-  trial.microseconds = outcome.ok() ? outcome.microseconds : 0;
-  trial.known = news.measured.known;
-  trial.best_us = news.row.best_us;
-  return trial;
+  return {.kernel = news.row.name,
+          .trail = print(news.candidate->trail()),
+          .status = std::string(status_name(outcome.status)),
+          .message = outcome.message,
+          .microseconds = outcome.ok() ? outcome.microseconds : 0,
+          .known = news.measured.known,
+          .best_us = news.row.best_us};
 }
 
 Tuned public_row(const engine::Row& row) {
-  Tuned tuned;
-  tuned.kernel = row.name;
-  tuned.heuristic_us = row.heuristic_us;
-  tuned.best_us = row.best_us;
-  tuned.trail = row.trail;
-  tuned.confirmed = row.confirmed;
-  tuned.trials = row.trials;
-  tuned.alternative = row.alternative;
-  tuned.stop = row.stop;
-  tuned.last_fault = row.fault;
-  return tuned;
+  return {.kernel = row.name,
+          .heuristic_us = row.heuristic_us,
+          .best_us = row.best_us,
+          .trail = row.trail,
+          .confirmed = row.confirmed,
+          .trials = row.trials,
+          .alternative = row.alternative,
+          .stop = row.stop,
+          .last_fault = row.fault};
 }
 
 }  // namespace
