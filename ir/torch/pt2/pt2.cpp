@@ -100,18 +100,16 @@ std::string_view plain_name(std::string_view name) {
 
 /// Whether the function changes its argument `self`, as add_ and __iand__ do, and __and__ does not.
 bool changes_self(std::string_view name) {
-  constexpr auto operators = std::to_array<std::string_view>(
-      {"aten.__iand__", "aten.__ilshift__", "aten.__ior__", "aten.__irshift__", "aten.__ixor__"});
-  return name.ends_with("__") ? is_one_of(name, operators) : name.ends_with('_');
+  return name.ends_with("__") ? is_one_of(name, {"aten.__iand__", "aten.__ilshift__", "aten.__ior__",
+                                                 "aten.__irshift__", "aten.__ixor__"})
+                              : name.ends_with('_');
 }
 
 /// Whether the in-place function of this name gives its tensor another shape, and changes no element. Later nodes read
 /// its result, which is a view.
 bool changes_shape(std::string_view name) {
-  constexpr auto names =
-      std::to_array<std::string_view>({"aten.as_strided", "aten.detach", "aten.squeeze", "aten.swapaxes",
-                                       "aten.swapdims", "aten.t", "aten.transpose", "aten.unsqueeze"});
-  return is_one_of(name, names);
+  return is_one_of(name, {"aten.as_strided", "aten.detach", "aten.squeeze", "aten.swapaxes", "aten.swapdims", "aten.t",
+                          "aten.transpose", "aten.unsqueeze"});
 }
 
 /// What a node calls. "torch.ops.aten.add_.Tensor" is the function "aten.add" with the overload "Tensor", in place.
@@ -142,34 +140,31 @@ const Function& function_of(const std::string& target) {
 
 // Whether the function is a view that no operation of the graph undoes.
 bool is_other_view(std::string_view name) {
-  constexpr auto names = std::to_array<std::string_view>(
-      {"aten._conj", "aten.as_strided", "aten.broadcast_tensors", "aten.broadcast_to", "aten.conj", "aten.diagonal",
-       "aten.dsplit", "aten.einsum", "aten.expand", "aten.expand_as", "aten.hsplit", "aten.imag", "aten.meshgrid",
-       "aten.movedim", "aten.numpy_T", "aten.real", "aten.swapaxes", "aten.swapdims", "aten.unfold"});
-  return is_one_of(name, names);
+  return is_one_of(name, {"aten._conj", "aten.as_strided", "aten.broadcast_tensors", "aten.broadcast_to", "aten.conj",
+                          "aten.diagonal", "aten.dsplit", "aten.einsum", "aten.expand", "aten.expand_as", "aten.hsplit",
+                          "aten.imag", "aten.meshgrid", "aten.movedim", "aten.numpy_T", "aten.real", "aten.swapaxes",
+                          "aten.swapdims", "aten.unfold"});
 }
 
 // Whether the function swaps the last two dimensions.
 bool is_turned(std::string_view name) {
-  constexpr auto names =
-      std::to_array<std::string_view>({"aten.adjoint", "aten.mH", "aten.mT", "aten.matrix_H", "aten.t"});
-  return is_one_of(name, names);
+  return is_one_of(name, {"aten.adjoint", "aten.mH", "aten.mT", "aten.matrix_H", "aten.t"});
 }
 
 // Whether the function returns its tensor as it is, or with other dimensions.
 bool is_same(std::string_view name) {
-  constexpr auto names = std::to_array<std::string_view>(
-      {"aten.alpha_dropout", "aten.atleast_1d", "aten.atleast_2d", "aten.atleast_3d", "aten.dropout",
-       "aten.feature_alpha_dropout", "aten.feature_dropout", "aten.positive", "aten.resolve_conj", "aten.resolve_neg",
-       "aten.type_as", "aten.view_as_complex", "aten.view_as_real"});
-  return is_reshaping(name) || is_one_of(name, names);
+  return is_reshaping(name) ||
+         is_one_of(name, {"aten.alpha_dropout", "aten.atleast_1d", "aten.atleast_2d", "aten.atleast_3d", "aten.dropout",
+                          "aten.feature_alpha_dropout", "aten.feature_dropout", "aten.positive", "aten.resolve_conj",
+                          "aten.resolve_neg", "aten.type_as", "aten.view_as_complex", "aten.view_as_real"});
 }
 
 bool is_view(std::string_view name) {
-  constexpr auto names = std::to_array<std::string_view>(
-      {"aten.chunk", "aten.narrow", "aten.permute", "aten.select", "aten.slice", "aten.split", "aten.split_with_sizes",
-       "aten.tensor_split", "aten.transpose", "aten.unbind", "aten.vsplit"});
-  return is_same(name) || is_turned(name) || is_one_of(name, names) || is_other_view(name);
+  return is_same(name) || is_turned(name) ||
+         is_one_of(name,
+                   {"aten.chunk", "aten.narrow", "aten.permute", "aten.select", "aten.slice", "aten.split",
+                    "aten.split_with_sizes", "aten.tensor_split", "aten.transpose", "aten.unbind", "aten.vsplit"}) ||
+         is_other_view(name);
 }
 
 // Whether each index of an operand is an index of the result, which then shows all elements that have its indices.
@@ -578,8 +573,7 @@ void add_input(const Program& program, const InputSpec& spec, Weights& weights, 
 }
 
 bool keeps_values(std::string_view op) {
-  constexpr std::array ops = {"expand", "permute", "reshape", "select", "slice", "squeeze", "transpose", "unsqueeze"};
-  return std::ranges::find(ops, op) != ops.end();
+  return is_one_of(op, {"expand", "permute", "reshape", "select", "slice", "squeeze", "transpose", "unsqueeze"});
 }
 
 /// Sets the distributions of integer and boolean inputs, because an exported program does not describe its inputs and

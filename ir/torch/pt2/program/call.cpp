@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "core/error.h"
 #include "core/text/match.h"
+#include "core/text/one_of.h"
 
 namespace deplo::ir::torch::pt2 {
 namespace {
@@ -241,10 +241,9 @@ Id Call::slice(Id id, std::int64_t dim, std::int64_t start, std::int64_t end, st
 }
 
 bool is_reshaping(std::string_view function) {
-  constexpr auto names = std::to_array<std::string_view>(
-      {"aten.alias", "aten.contiguous", "aten.detach", "aten.flatten", "aten.ravel", "aten.reshape", "aten.reshape_as",
-       "aten.squeeze", "aten.to", "aten.unflatten", "aten.unsqueeze", "aten.view", "aten.view_as"});
-  return std::ranges::find(names, function) != names.end();
+  return is_one_of(function, {"aten.alias", "aten.contiguous", "aten.detach", "aten.flatten", "aten.ravel",
+                              "aten.reshape", "aten.reshape_as", "aten.squeeze", "aten.to", "aten.unflatten",
+                              "aten.unsqueeze", "aten.view", "aten.view_as"});
 }
 
 }  // namespace deplo::ir::torch::pt2

@@ -1,6 +1,5 @@
 #include "ir/torch/pt2/program/states.h"
 
-#include <array>
 #include <set>
 
 #include "core/text/one_of.h"
@@ -66,9 +65,8 @@ class Correction {
 
   // Whether the file states the shape of the result rightly: the call names all its sizes, or drops those of 1.
   static bool names_its_shape(std::string_view target) {
-    constexpr auto targets = std::to_array<std::string_view>(
-        {"torch.ops.aten.reshape.default", "torch.ops.aten.squeeze.default", "torch.ops.aten.view.default"});
-    return is_one_of(target, targets);
+    return is_one_of(
+        target, {"torch.ops.aten.reshape.default", "torch.ops.aten.squeeze.default", "torch.ops.aten.view.default"});
   }
 
   bool reads_wrong(const ProgramNode& node) const {
