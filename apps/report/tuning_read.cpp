@@ -27,7 +27,7 @@ std::vector<TunedStore::Entry> read_entries(Database& database, const std::strin
                  "SELECT DISTINCT k.id, d.id, k.key, k.name, d.name FROM trial t JOIN run r ON r.id = t.run "
                  "JOIN kernel k ON k.id = t.kernel JOIN device d ON d.id = r.device "
                  "WHERE k.id IN (SELECT value FROM json_each(?1)) ORDER BY k.id, d.id");
-  const std::string chosen = measure::upkeep::chosen_kernels(database, name);
+  const std::string chosen = measure::upkeep::chosen_ids(database, "kernel", name);
   rows.bind(1, std::string_view(chosen));
   std::vector<TunedStore::Entry> entries;
   while (rows.step()) entries.push_back({rows.integer(0), rows.integer(1), rows.text(2), rows.text(3), rows.text(4)});

@@ -60,8 +60,8 @@ std::string mask_numbers(std::string_view text) {
 }
 
 sqlite::Rows failure_clusters(sqlite::Database& database, const Filter& filter) {
-  const std::array<sqlite::Cell, 3> parameters{chosen_kernels(database, filter.kernel),
-                                               chosen_devices(database, filter.device), filter.status};
+  const std::array<sqlite::Cell, 3> parameters{chosen_ids(database, "kernel", filter.kernel),
+                                               chosen_ids(database, "device", filter.device), filter.status};
   const sqlite::Rows all =
       query(database,
             "SELECT t.status, t.message, k.name, t.id, t.trail FROM trial t JOIN run r ON r.id = t.run "

@@ -11,9 +11,8 @@
 #include "measure/store/rows/trial.h"
 
 namespace deplo::measure::upkeep {
-namespace {
 
-std::string chosen(sqlite::Database& database, const char* table, const std::string& filter) {
+std::string chosen_ids(sqlite::Database& database, const char* table, const std::string& filter) {
   const sqlite::Rows rows = query(database, fmt::format("SELECT id, name FROM {} ORDER BY id", table));
   std::vector<std::string> names;
   for (const auto& row : rows.rows) names.push_back(sqlite::text_of(row[1]));
@@ -24,17 +23,8 @@ std::string chosen(sqlite::Database& database, const char* table, const std::str
   return "[" + ids + "]";
 }
 
-}  // namespace
-
-std::string chosen_kernels(sqlite::Database& database, const std::string& filter) {
-  return chosen(database, "kernel", filter);
-}
-std::string chosen_devices(sqlite::Database& database, const std::string& filter) {
-  return chosen(database, "device", filter);
-}
-
 std::array<sqlite::Cell, 4> parameters(sqlite::Database& database, const Filter& filter) {
-  return {chosen_kernels(database, filter.kernel), chosen_devices(database, filter.device), filter.status,
+  return {chosen_ids(database, "kernel", filter.kernel), chosen_ids(database, "device", filter.device), filter.status,
           filter.limit};
 }
 

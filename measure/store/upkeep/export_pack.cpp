@@ -18,8 +18,8 @@ class PackMaker {
  public:
   PackMaker(sqlite::Database& database, const Filter& filter)
       : database_(database),
-        kernels_(chosen_kernels(database, filter.kernel)),
-        devices_(chosen_devices(database, filter.device)) {}
+        kernels_(chosen_ids(database, "kernel", filter.kernel)),
+        devices_(chosen_ids(database, "device", filter.device)) {}
 
   Pack make(bool with_graphs) {
     add_schedules();

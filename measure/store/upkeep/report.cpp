@@ -138,7 +138,7 @@ sqlite::Rows latest_trials(sqlite::Database& database, const Filter& filter) {
 }
 
 sqlite::Rows kernel_summaries(sqlite::Database& database, const Filter& filter) {
-  const std::array<sqlite::Cell, 1> kernels{chosen_kernels(database, filter.kernel)};
+  const std::array<sqlite::Cell, 1> kernels{chosen_ids(database, "kernel", filter.kernel)};
   return query(database,
                "SELECT k.name AS kernel, count(DISTINCT r.device) AS devices, count(t.id) AS trials, "
                "count(t.id) FILTER (WHERE t.status <> 'ok') AS failures, count(DISTINCT t.trail) AS trails, "
