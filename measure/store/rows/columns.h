@@ -72,8 +72,6 @@ class ColumnReader {
     if (!row_.is_null(column_)) read(member);
     ++column_;
   }
-  /// Returns the index of the column after the last one that was read.
-  int next() const { return column_; }
 
  private:
   template <std::integral T>

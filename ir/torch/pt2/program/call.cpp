@@ -191,9 +191,9 @@ const TensorType& Call::output_type(std::size_t i) const {
   return found->second.type;
 }
 
-ScalarType Call::stated_type(std::size_t i) const {
-  output_type(i);
-  return graph_.tensors.find(outputs_[i])->second.stated;
+ScalarType Call::stated_type() const {
+  output_type();
+  return graph_.tensors.find(outputs_[0])->second.stated;
 }
 
 const TensorMeta& Call::stated(std::string_view argument) {

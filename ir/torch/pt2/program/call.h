@@ -54,8 +54,8 @@ class Call {
   /// Returns the names of the outputs as the file states them, with lists flattened.
   const std::vector<std::string>& outputs() const { return outputs_; }
   const TensorType& output_type(std::size_t i = 0) const;
-  /// Returns the type of an output as the file states it. The graph may have a wider type.
-  ScalarType stated_type(std::size_t i = 0) const;
+  /// Returns the type of the first output as the file states it. The graph may have a wider type.
+  ScalarType stated_type() const;
   /// Returns what the file states about a tensor argument, for operations that depend on the tensor's layout in memory.
   const TensorMeta& stated(std::string_view argument);
   /// Whether the graph reads this output.
