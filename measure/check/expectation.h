@@ -25,9 +25,4 @@ struct Expectation {
   bool empty() const { return !kernel && files.empty() && expression.empty() && program.empty(); }
 };
 
-/// Returns the kernel in the form in which an expression or a program computes it: outputs that are not compared become
-/// inputs, and outputs that are compared only by their sum have one element.
-ir::Program compared_outputs(ir::Program kernel, const std::set<std::string, std::less<>>& ignored,
-                             const std::set<std::string, std::less<>>& summed);
-
 }  // namespace deplo::measure

@@ -50,6 +50,15 @@ const ir::Buffer& find(const ir::Program& kernel, const InputFiles& files, const
 
 }  // namespace
 
+ir::Program compared_outputs(ir::Program kernel, const std::set<std::string, std::less<>>& ignored,
+                             const std::set<std::string, std::less<>>& summed) {
+  for (ir::Buffer& buffer : kernel.buffers) {
+    if (ignored.contains(buffer.name)) buffer.role = ir::Role::input;
+    if (summed.contains(buffer.name)) buffer.shape = buffer.strides = {1};
+  }
+  return kernel;
+}
+
 std::map<std::string, ir::Numbers, std::less<>> evaluate_expression(
     const std::string& text, const ir::Program& kernel, const InputFiles& files,
     const std::function<ir::Numbers(const ir::Buffer&)>& input) {

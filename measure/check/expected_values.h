@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 
 #include "ir/program.h"
@@ -10,6 +11,11 @@
 #include "measure/check/inputs.h"
 
 namespace deplo::measure {
+
+/// Returns the kernel in the form in which an expression or a program computes it: outputs that are not compared become
+/// inputs, and outputs that are compared only by their sum have one element.
+ir::Program compared_outputs(ir::Program kernel, const std::set<std::string, std::less<>>& ignored,
+                             const std::set<std::string, std::less<>>& summed);
 
 /// Checks an expression (docs/expressions.md) against a kernel. Its inputs must be inputs of the kernel, or outputs
 /// with initial contents (a fill, or one of the files), with the same number of elements. Its results must be the
