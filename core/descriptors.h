@@ -1,4 +1,4 @@
-// What child processes are started with, non-blocking reads and writes on pipes and sockets to them, and how they ended.
+// Child processes: their arguments, their end, and non-blocking reads and writes on pipes and sockets to them.
 #pragma once
 #include <sys/types.h>
 
@@ -28,7 +28,7 @@ struct Descriptor {
 /// Returns the words as the null-terminated array of pointers that exec() and posix_spawn() take.
 std::vector<char*> pointers(const std::vector<std::string>& words);
 
-/// Returns a text such as "ended with code 3" or "was ended by signal 11 (Segmentation fault)" for a status of waitpid().
+/// Returns a text such as "ended with code 3" or "was ended by signal 11 (Segmentation fault)". `status`: of waitpid().
 std::string describe_end(int status);
 
 /// Returns the number of bytes read, 0 if the other end is closed, or -1 if there is nothing to read now.

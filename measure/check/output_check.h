@@ -18,7 +18,7 @@ namespace deplo::measure {
 /// allowed.
 enum class Coverage : std::uint8_t { whole, prefix };
 
-/// Returns wrong_result if an element of an output was not written, or if a bool is neither 0 nor 1; nullopt if neither.
+/// Returns wrong_result if an element of an output was not written, or if a bool is neither 0 nor 1; else nullopt.
 /// `found`: the output after the whole grid ran on poisoned outputs. The message begins with the buffer's name.
 std::optional<Failure> find_unwritten(const ir::Buffer&, const StoredElements& found);
 

@@ -25,7 +25,7 @@ namespace deplo::measure {
 namespace opencl {
 namespace {
 
-/// Returns the text that a query of OpenCL has; "" if it fails. `query`: takes the last three arguments of the function.
+/// Returns the text that a query of OpenCL gives; "" if it fails. `query` takes the last three arguments of the query.
 template <class Query>
 std::string text_of(const Query& query) {
   std::size_t size = 0;

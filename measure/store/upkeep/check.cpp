@@ -16,8 +16,8 @@ struct Rule {
   std::string_view broken;  // a condition that no sound row meets
 };
 
-// fault_of() (soundness.h) has more rules for trials with the status ok. Samples that are not JSON have no rows here, so
-// that the query does not fail: a separate rule reports them.
+// fault_of() (soundness.h) has more rules for trials with the status ok. Samples that are not JSON have no rows here,
+// so that the query does not fail: a separate rule reports them.
 constexpr std::array rules{
     Rule{"a warm time that is not a positive number", "trial", "warm_us <= 0 OR warm_us > 1e300"},
     Rule{"an energy that is not a positive number", "trial", "energy_mj <= 0 OR energy_mj > 1e300"},

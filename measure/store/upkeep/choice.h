@@ -10,8 +10,8 @@
 namespace deplo::measure::upkeep {
 
 /// Returns the ids that a filter of the command line selects (core/text/select_names.h; "" selects all) in a table,
-/// "kernel" or "device", as a JSON array for `IN (SELECT value FROM json_each(?1))`. Throws Error with the existing names
-/// if the filter selects none.
+/// "kernel" or "device", as a JSON array for `IN (SELECT value FROM json_each(?1))`. Throws Error with the existing
+/// names if the filter selects none.
 std::string chosen_ids(sqlite::Database&, const char* table, const std::string& filter);
 /// Returns ?1 to ?4 of a query: the chosen kernels, the chosen devices, the status and the limit.
 std::array<sqlite::Cell, 4> parameters(sqlite::Database&, const Filter&);
