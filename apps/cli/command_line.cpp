@@ -5,8 +5,8 @@
 #include <cctype>
 #include <string_view>
 
+#include "apps/cli/compile_levels.h"
 #include "apps/cli/help.h"
-#include "apps/inspect/compile.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/outcome.h"

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/cli/compile_levels.h"
 #include "apps/inspect/diff.h"
 #include "apps/inspect/launch_comment.h"
 #include "apps/inspect/machine_code.h"
@@ -386,14 +387,6 @@ void check_options(const CompileOptions& options) {
 }
 
 }  // namespace
-
-std::vector<std::string> compile_levels(engine::SourceKind kind) {
-  std::vector<std::string> levels{"loop", "tile", "kernel", "cuda", "opencl", "ptx", "cubin", "sass"};
-  if (kind == engine::SourceKind::space) return {"opencl", "cuda", "ptx", "cubin", "sass"};
-  if (kind < engine::SourceKind::kernel) levels.insert(levels.begin(), {"torch", "tensor"});
-  if (kind == engine::SourceKind::tile) levels.insert(levels.begin(), "tile-program");
-  return levels;
-}
 
 std::string compile(CompileOptions options) {
   const engine::Source& source = options.selection.source;

@@ -2,7 +2,6 @@
 #pragma once
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "engine/source/load.h"
 
@@ -29,9 +28,6 @@ struct CompileOptions {
   int verbose = 0;                    // 1: print what each rule did in one line; 2: also the difference it made
   std::size_t width = 0;              // the window's width in columns; 0: no limit
 };
-
-/// Returns the levels at which a source of this kind can be printed: the words of --ir.
-std::vector<std::string> compile_levels(engine::SourceKind);
 
 /// Returns the command's output. Throws Error for options that cannot be combined.
 std::string compile(CompileOptions);
