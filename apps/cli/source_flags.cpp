@@ -168,7 +168,7 @@ void add_graphs(Command command, SourceFlags& source) {
   command.option("-c,--code", source.code, "CODE", "Read PyTorch code, such as \"F.relu(torch.randn(8))\".");
   command.option("--file", source.file, "FILE", "Read code, or KernelBench's class Model, from FILE.");
   command.option("--pt2", source.pt2, "FILE", "Read a program from FILE, written by torch.export.save.");
-  command.option("--model", source.model, "MODEL", "Build a block of a model of configs/models or a .yaml.");
+  command.option("--model", source.model, "MODEL", "Build a block of this model (configs/models or .yaml).");
   command.seldom()
       .option("--layer", source.layer, "N", "Build block N of the model [0].")
       .between(std::int64_t{0}, engine::max_extent);
@@ -220,7 +220,7 @@ void add_kernel_file(Command command, SourceFlags& source) {
 
 void add_source_flags(Command command, SourceFlags& source) {
   add_graphs(command, source);
-  command.option("-k,--kernel", source.kernel, "KERNEL", "Read a kernel of configs/kernels or a .loop file.");
+  command.option("-k,--kernel", source.kernel, "KERNEL", "Read this kernel (configs/kernels or a .loop file).");
   command.excludes("--kernel", {std::begin(graphs), std::end(graphs)});
   add_tile_program(command, source);
   add_kernel_file(command, source);
