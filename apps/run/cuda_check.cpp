@@ -250,8 +250,7 @@ std::string print_json(const CudaCheckReport& report) {
                                                                      {"changed", a.changed},
                                                                      {"first", Json::array(a.first)}});
                                               })}})
-             .print_lines(2) +
-         "\n";
+      .print_lines(2);
 }
 
 }  // namespace deplo::apps

@@ -147,8 +147,7 @@ std::string print_json(const FileCheckReport& report) {
                                                                              {"seed", one.seed},
                                                                              {"printed", one.printed}});
                                                       })}})
-             .print_lines(2) +
-         "\n";
+      .print_lines(2);
 }
 
 }  // namespace deplo::apps

@@ -103,8 +103,7 @@ std::string print_json(const TileRunReport& report) {
                                                                      {"most", a.max},
                                                                      {"first", Json::array(a.first)}});
                                               })}})
-             .print_lines(2) +
-         "\n";
+      .print_lines(2);
 }
 
 }  // namespace deplo::apps
