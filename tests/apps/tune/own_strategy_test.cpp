@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "apps/run_program.h"
 #include "measure/store_fixture.h"
@@ -116,10 +119,15 @@ TEST_F(OwnStrategy, SaysWhyEachSearchEnded) {
     EXPECT_THAT(ran.err, HasSubstr(ends[i].words)) << i;
     EXPECT_EQ(nlohmann::json::parse(ran.out)["kernels"][0]["stop"], ends[i].stop) << i;
   }
-  const std::string waits = program(one + "time.sleep(100)\n", "waits.py");
+  const std::string begun = folder_.file("begun");
+  const std::string waits = program(one + "open('" + begun + "', 'w').close()\ntime.sleep(100)\n", "waits.py");
+  const auto wait_for_it = [&] {
+    for (int tries = 0; tries < 3000 && !std::filesystem::exists(begun); ++tries)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  };
   const Ran interrupted = run_program({"deplo-tune", "--store", folder_.file("i.db"), "--config", experiment_,
                                        "--search", waits, "--in-process", "--json"},
-                                      {.signal_after_ms = 1500});
+                                      {.signal_after_ms = 0, .meanwhile = wait_for_it});
   EXPECT_EQ(interrupted.code, 130) << interrupted.err;
   EXPECT_THAT(interrupted.err, HasSubstr(": cancelled"));
 }
