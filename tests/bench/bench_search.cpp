@@ -38,11 +38,11 @@ int main(int argc, char** argv) {
           ->Arg(30000)
           ->Unit(benchmark::kMillisecond);
   // Ask and tell of a strategy in another process (docs/protocol.md). The time of 300 trials includes its start.
-  benchmark::RegisterBenchmark("exec",
-                               [](benchmark::State& s) {
-                                 ask_tell(
-                                     s, "exec:exec python3 " DEPLO_SOURCE_DIR "/examples/strategies/random_search.py");
-                               })
+  benchmark::RegisterBenchmark(
+      "exec",
+      [](benchmark::State& s) {
+        ask_tell(s, "exec:exec python3 '" DEPLO_SOURCE_DIR "/examples/strategies/random_search.py'");
+      })
       ->Arg(300)
       ->Arg(30000)
       ->Unit(benchmark::kMillisecond);

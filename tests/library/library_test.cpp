@@ -99,7 +99,7 @@ TEST_F(Library, MakesTheSourcesThatTheProgramPrints) {
     EXPECT_EQ(program.language == deplo::Program::Language::cuda_cpp, cuda);
     EXPECT_EQ(program.device, "");
     ASSERT_FALSE(program.kernels.empty());
-    const std::string printed = output_of(DEPLO_BINARY_DIR "/deplo compile -c '" + text + "' --target " + target +
+    const std::string printed = output_of("'" DEPLO_BINARY_DIR "/deplo' compile -c '" + text + "' --target " + target +
                                           " --ir " + (cuda ? "cuda" : "opencl"));
     for (const deplo::Kernel& kernel : program.kernels) {
       EXPECT_THAT(printed, HasSubstr(kernel.source));
@@ -324,8 +324,8 @@ TEST_F(Library, FollowsTheKernelsThatTuningChose) {
 TEST_F(Library, TimesAScheduleOfAnotherMachineOnce) {
   setenv("XDG_CACHE_HOME", file("cache").c_str(), 1);  // the library's own store is in this folder
   ASSERT_EQ(deplo::tune(softmax(), interpreted(file("a.db"))).at(0).confirmed, true);
-  output_of(DEPLO_BINARY_DIR "/deplo db export --store " + file("a.db") + " --pack " + file("a.pack"));
-  output_of("sed -i 's/\"name\":\"Kernel IR interpreter\"/\"name\":\"elsewhere\"/' " + file("a.pack"));
+  output_of("'" DEPLO_BINARY_DIR "/deplo' db export --store '" + file("a.db") + "' --pack '" + file("a.pack") + "'");
+  output_of("sed -i 's/\"name\":\"Kernel IR interpreter\"/\"name\":\"elsewhere\"/' '" + file("a.pack") + "'");
   deplo::CompileOptions options;
   options.device = "interpreter";
   options.store = file("a.pack");

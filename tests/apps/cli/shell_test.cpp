@@ -39,7 +39,7 @@ Words lines_of(const std::string& text) {
 
 /// Returns what a command of the system prints. It must succeed.
 std::string shell(const std::string& command) {
-  FILE* const pipe = popen(fmt::format("export PATH={}:$PATH; {}", DEPLO_BINARY_DIR, command).c_str(), "r");
+  FILE* const pipe = popen(fmt::format("export PATH='{}':\"$PATH\"; {}", DEPLO_BINARY_DIR, command).c_str(), "r");
   std::string text;
   std::array<char, 4096> part{};
   while (const std::size_t read = std::fread(part.data(), 1, part.size(), pipe)) text.append(part.data(), read);

@@ -116,7 +116,7 @@ TEST_F(RecordedFiles, AreReadByKernelTuner) {
                       t4 = write_file(folder_.path(), "exported.T4.json", exported(data + file, "t4", flags)),
                       log = folder_.file("log");
     const std::string command =
-        fmt::format("python3 {0}check_exports.py {0}{1} {2} {3} > {4} 2>&1", data, file, cache, t4, log);
+        fmt::format("python3 '{0}check_exports.py' '{0}{1}' '{2}' '{3}' > '{4}' 2>&1", data, file, cache, t4, log);
     EXPECT_EQ(std::system(command.c_str()), 0) << command << "\n" << read_file(log);
   }
 }

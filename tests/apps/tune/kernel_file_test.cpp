@@ -320,8 +320,8 @@ TEST_F(KernelFile, InAnExperimentForAStrategyOfItsOwn) {
   if (std::system("python3 -S -c '' > /dev/null 2>&1") != 0) GTEST_SKIP() << "python3 is not installed";
   const std::string experiment =
       write_file(folder_.path(), "e.yaml",
-                 "search: {strategy: \"exec:python3 -S -B " + folder_.file("mine.py") +
-                     "\"}\nkernels:\n  - {space: " + example("matmul.yaml") + ", name: mine}\n");
+                 "search: {strategy: \"exec:python3 -S -B '" + folder_.file("mine.py") +
+                     "'\"}\nkernels:\n  - {space: " + example("matmul.yaml") + ", name: mine}\n");
   const Ran ran = run_program({"deplo-tune", "--config", experiment, "--store", store(), "--quiet"});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("mine"));

@@ -24,11 +24,12 @@ class OwnStrategy : public ::testing::Test {
     if (std::system("python3 -S -c '' > /dev/null 2>&1") != 0) GTEST_SKIP() << "python3 is not installed";
   }
   static std::string example(const std::string& name) {
-    return "exec:exec python3 -S -B " DEPLO_SOURCE_DIR "/examples/strategies/" + name;
+    return "exec:exec python3 -S -B '" DEPLO_SOURCE_DIR "/examples/strategies/" + name + "'";
   }
   std::string program(const std::string& text, const std::string& file = "mine.py") const {
-    return "exec:exec python3 -S -B " +
-           write_file(folder_.path(), file, "import deplo_search, os, time\nspace = deplo_search.connect()\n" + text);
+    return "exec:exec python3 -S -B '" +
+           write_file(folder_.path(), file, "import deplo_search, os, time\nspace = deplo_search.connect()\n" + text) +
+           "'";
   }
   Ran tune(const std::string& search, std::vector<std::string> more = {}) const {
     std::vector<std::string> words = {"deplo-tune",   "--store", folder_.file("s.db"), "--config", experiment_,

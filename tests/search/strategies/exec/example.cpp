@@ -16,7 +16,7 @@ bool has_python() {
 }
 
 std::string example(const std::string& name, const std::string& arguments) {
-  return python(DEPLO_SOURCE_DIR "/examples/strategies/" + name + ".py " + arguments);
+  return python("'" DEPLO_SOURCE_DIR "/examples/strategies/" + name + ".py' " + arguments);
 }
 
 std::string program(const std::string& text) {
