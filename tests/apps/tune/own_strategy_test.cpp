@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <utility>
 
 #include "apps/run_program.h"
 #include "measure/store_fixture.h"
@@ -23,8 +24,9 @@ class OwnStrategy : public ::testing::Test {
   void SetUp() override {
     if (std::system("python3 -S -c '' > /dev/null 2>&1") != 0) GTEST_SKIP() << "python3 is not installed";
   }
-  static std::string example(const std::string& name) {
-    return "exec:exec python3 -S -B '" DEPLO_SOURCE_DIR "/examples/strategies/" + name + "'";
+  static std::string example(const std::string& name, const std::string& arguments = "") {
+    return "exec:exec python3 -S -B '" DEPLO_SOURCE_DIR "/examples/strategies/" + name + "'" +
+           (arguments.empty() ? "" : " " + arguments);
   }
   std::string program(const std::string& text, const std::string& file = "mine.py") const {
     return "exec:exec python3 -S -B '" +
@@ -157,8 +159,9 @@ TEST_F(OwnStrategy, TakesPartInAComparison) {
 }
 
 TEST_F(OwnStrategy, SaysWhatItLacks) {
-  for (const std::string name : {"optuna_sampler.py", "skopt_bayes.py", "kernel_tuner_strategy.py greedy_ils"}) {
-    const Ran ran = tune(example(name));  // python3's flag -S hides installed packages
+  for (const auto& [name, arguments] :
+       {std::pair("optuna_sampler.py", ""), {"skopt_bayes.py", ""}, {"kernel_tuner_strategy.py", "greedy_ils"}}) {
+    const Ran ran = tune(example(name, arguments));  // python3's flag -S hides installed packages
     EXPECT_EQ(ran.code, 1);
     EXPECT_THAT(ran.err, HasSubstr("expected the Python package ")) << name;
   }
@@ -167,7 +170,7 @@ TEST_F(OwnStrategy, SaysWhatItLacks) {
 
 TEST_F(OwnStrategy, TheExampleForLanguageModelsPrintsItsPrompt) {
   const std::string answers = write_file(folder_.path(), "answers.jsonl", "{\"cooperative_reduce.rows\": 2}\n");
-  const Ran ran = tune(example("language_model.py " + answers));
+  const Ran ran = tune(example("language_model.py", "'" + answers + "'"));
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("Choose values that make this kernel fast on Kernel IR interpreter"));
   EXPECT_THAT(ran.err, ::testing::ContainsRegex("Measured so far:\n\\{\"cooperative_reduce.threads\".* -> .* us"));
