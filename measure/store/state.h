@@ -52,11 +52,11 @@ struct Store::State {
     give_up(*loss, [&](State& rescued) { f(rescued); });
   }
 
-  /// Calls insert(database) for `own`, then for the store like write().
-  template <class Insert>
-  auto add(const Insert& insert) {
-    if (own) insert(*own->database);
-    return write([&](State& state) { return insert(*state.database); });
+  /// Calls f(database) for `own`, then for the store like write().
+  template <class F>
+  auto add(F f) {
+    if (own) f(*own->database);
+    return write([&](State& state) { return f(*state.database); });
   }
 
   /// Calls f(), which only reads. Handles lost files like write().
