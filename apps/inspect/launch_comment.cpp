@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/text/text.h"
+#include "measure/cuda/compiler/compile.h"
 #include "measure/cuda/compiler/nvrtc.h"
 #include "measure/opencl/opencl.h"
 
@@ -31,7 +32,7 @@ std::string launch_comment(const measure::KernelCode& code, const Target& target
   const std::string options =
       target.dialect == Dialect::opencl
           ? measure::opencl_build_options
-          : join(measure::cuda::Nvrtc::code_options(target.name + (source.architecture_specific ? "a" : "")), " ");
+          : join(measure::cuda::Nvrtc::code_options(measure::cuda::architecture_of(source, target.name)), " ");
   const std::vector<std::string> maps = map_names(code.kernel);
   std::vector<std::string> parameters;
   for (const ir::Buffer& buffer : code.kernel.buffers)

@@ -13,6 +13,7 @@
 #include "core/text/number.h"
 #include "core/text/split.h"
 #include "core/text/text.h"
+#include "ir/hardware/gpu.h"
 #include "measure/cuda/compiler/compile.h"
 #include "measure/cuda/compiler/nvrtc.h"
 #include "measure/cuda/cuda.h"
@@ -161,8 +162,8 @@ void check_shape(const CudaLaunch& launch) {
 
 /// Throws Error if no block can have the shared memory of the launch.
 void check_shared(const CudaLaunch& launch, std::int64_t static_bytes) {
-  constexpr std::int64_t always_allowed = 49152;  // beside as many static bytes
-  if (launch.dynamic_shared_bytes <= always_allowed) return;
+  // A launch needs no permission for this much dynamic memory, whatever the static arrays take.
+  if (launch.dynamic_shared_bytes <= ir::gpu::static_shared_bytes) return;
   const std::int64_t max_bytes = architecture_target(launch.architecture).shared_bytes,
                      bytes = static_bytes + launch.dynamic_shared_bytes;
   if (bytes > max_bytes)

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/text/split.h"
 #include "core/text/text.h"
+#include "ir/hardware/gpu.h"
 #include "measure/ptx/address.h"
 #include "measure/ptx/floats.h"
 #include "measure/ptx/instructions/table.h"
@@ -116,7 +117,7 @@ void Names::place_parameters(const Function& function) {
 // Places static arrays in the order of their declarations, and then the dynamic shared memory of the launch (".extern
 // .shared"). Like ptxas, throws Error if the static arrays that the kernel uses are too large.
 void Names::place_shared(const Module& module, const Function& function) {
-  constexpr std::uint64_t max_static = 48 << 10;  // on every architecture
+  constexpr std::uint64_t max_static = ir::gpu::static_shared_bytes;
   std::uint64_t end = 0, used = 0;
   for (const auto* variables : {&module.variables, &function.variables})
     for (const Variable& v : *variables) {

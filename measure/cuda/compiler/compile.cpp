@@ -96,14 +96,17 @@ std::optional<Failure> unsupported(const Nvrtc& nvrtc, std::string_view architec
                                                   nvrtc.version(), join(nvrtc.architectures(), ", "), architecture)};
 }
 
-// Returns "sm_90a" for "sm_90" if the kernel may use features that only this architecture has. Before sm_90 there are
-// no such features.
+// Returns the variant of the architecture if this NVRTC knows it. Before sm_90 there are no variants.
 std::string variant_of(const Nvrtc& nvrtc, std::string_view architecture, const ir::KernelSource& source) {
-  const std::string variant = std::string(architecture) + 'a';
-  return source.architecture_specific && nvrtc.supports(variant) ? variant : std::string(architecture);
+  const std::string variant = architecture_of(source, architecture);
+  return nvrtc.supports(variant) ? variant : std::string(architecture);
 }
 
 }  // namespace
+
+std::string architecture_of(const ir::KernelSource& source, std::string_view architecture) {
+  return std::string(architecture) + (source.architecture_specific ? "a" : "");
+}
 
 std::string first_errors(const std::string& log) {
   // The log lists warnings before the first error. Its last line counts the errors, and names the file that NVRTC got,

@@ -14,6 +14,10 @@
 
 namespace deplo::measure::cuda {
 
+/// Returns the architecture for which a source is built: "sm_90a" for "sm_90" if the source may use features that only
+/// this architecture has.
+std::string architecture_of(const ir::KernelSource&, std::string_view architecture);
+
 struct CompileOptions {
   double seconds =
       std::numeric_limits<double>::infinity();  // limit; after it the build fails with build_timeout (Nvrtc::compile)
