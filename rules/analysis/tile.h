@@ -33,8 +33,8 @@ bool has_bind(const ir::Tile&, ir::Bind);
 /// one.
 bool is_i64(const ir::Stmt&);
 
-/// Maximum number of elements in a window for which a CPU uses the channels as vector lanes and shares the window among
-/// several outputs of a thread. With a window of 7 x 7 and 768 channels this took 1.3 times as long, likely because
+/// Maximum number of elements in a window for which a CPU stores lines of at most half a vector with channels last, so
+/// that the channels are the lanes. With a window of 7 x 7 and 768 channels this took 1.3 times as long, likely because
 /// lines 3 KiB apart share few sets of a cache (docs/performance.md, "Depthwise convolutions").
 constexpr std::int64_t max_elements_with_channels = 16;
 

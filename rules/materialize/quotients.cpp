@@ -7,9 +7,14 @@
 //     v1:i32 = shift_right(in0, v0)           v0:i32 = index (a0 * 4)
 //     …                                       v1:i32 = shift_right(in0, v0) …
 // Compilers do not do this: they would have to know that the quotient is the same in all iterations of a part of the
-// loop.
+// loop. A loop that mark_unroll unrolls by the elements of a line of a window becomes a loop over lines, without
+// divisions:
+//   for a0 in 0..49: # reduce unroll=7        →   for f0_ in 0..7: # free
+//     in0 = load x[(a0 / 7), (a1 + (a0 % 7))]       for a0 in 0..7: # reduce unroll
+//     …                                               in0 = load x[f0_, (a1 + a0)] …
 #include "rules/materialize/quotients.h"
 
+#include <algorithm>
 #include <iterator>
 #include <set>
 #include <string>
@@ -25,18 +30,21 @@ namespace {
 
 constexpr std::int64_t max_unrolled = 16;  // iterations; unrolled, they shift by constants
 
-// Returns whether the loop only computes what it accumulates, from its first to its last iteration, and has more
-// accumulators than parallel_sums rewrites.
+// Returns whether the loop only computes what it accumulates, from its first to its last iteration.
 bool is_computation(const ir::Loop& loop) {
+  const auto computes = [](const ir::Stmt& stmt) {
+    return stmt.as<ir::Accum>() != nullptr || stmt.as<ir::Load>() != nullptr || stmt.as<ir::Assign>() != nullptr ||
+           stmt.as<ir::Index>() != nullptr || stmt.as<ir::Prefetch>() != nullptr;
+  };
+  return loop.start.is_constant(0) && loop.step == 1 && !loop.end && std::ranges::all_of(loop.body, computes);
+}
+
+// Returns whether parallel_sums rewrites the loop, which then has to stay whole.
+bool has_parallel_sums(const ir::Loop& loop) {
   std::set<std::string> accumulators;
-  for (const ir::Stmt& stmt : loop.body) {
-    if (const auto* accum = stmt.as<ir::Accum>())
-      accumulators.insert(accum->dst);
-    else if (stmt.as<ir::Load>() == nullptr && stmt.as<ir::Assign>() == nullptr && stmt.as<ir::Index>() == nullptr &&
-             stmt.as<ir::Prefetch>() == nullptr)
-      return false;
-  }
-  return loop.start.is_constant(0) && loop.step == 1 && !loop.end && accumulators.size() > max_split_accumulators;
+  for (const ir::Stmt& stmt : loop.body)
+    if (const auto* accum = stmt.as<ir::Accum>()) accumulators.insert(accum->dst);
+  return accumulators.size() <= max_split_accumulators;
 }
 
 class QuotientSplit {
@@ -57,12 +65,16 @@ class QuotientSplit {
   // Splits by the largest possible divisor. The inner loop may be split again.
   void split(ir::Loop& loop) {
     const std::set<std::int64_t> divisors = divisors_of(loop.body, loop.axis.name);
-    for (auto divisor = divisors.rbegin(); divisor != divisors.rend(); ++divisor)
-      if (*divisor > 1 && *divisor < loop.axis.extent && loop.axis.extent % *divisor == 0)
-        if (split_by(loop, *divisor)) return;
+    const bool whole = has_parallel_sums(loop);
+    for (auto divisor = divisors.rbegin(); divisor != divisors.rend(); ++divisor) {
+      const bool marked = *divisor == loop.unroll;
+      if (*divisor > 1 && *divisor < loop.axis.extent && loop.axis.extent % *divisor == 0 && (marked || !whole))
+        if (split_by(loop, *divisor, marked)) return;
+    }
   }
 
-  bool split_by(ir::Loop& loop, std::int64_t turns) {
+  // Unless it is `marked`, a loop is only split if a load moves out of the inner loop.
+  bool split_by(ir::Loop& loop, std::int64_t turns, bool marked) {
     const ir::Axis outer = {kernel_.fresh_axis(), loop.axis.extent / turns, ir::Bind::free};
     const std::string& inner = loop.axis.name;
     ir::Ranges around = scope_;
@@ -79,7 +91,7 @@ class QuotientSplit {
       loads |= !stays && stmt.as<ir::Load>() != nullptr && depends(stmt, {inner});
       (stays ? rest : before).push_back(std::move(one.front()));
     }
-    if (!loads) return false;
+    if (!loads && !marked) return false;
     ir::Loop left = loop;
     left.axis.extent = turns;
     left.unroll = turns <= max_unrolled ? 0 : loop.unroll;

@@ -408,7 +408,6 @@ std::optional<std::size_t> window_axis(const ir::Program& program, const Target&
   const ir::Tile& tile = tile_of(program);
   if (!target.cpu) return std::nullopt;
   const bool channels = has_channels(tile);
-  if (channels && longest_sum(tile) > max_elements_with_channels) return std::nullopt;
   for (std::size_t i = tile.axes.size() - 1; i-- > 0;)
     if (tile.axes[i].extent > 1 && reads_windows(tile, tile.axes[i], channels)) return i;
   return std::nullopt;

@@ -21,6 +21,13 @@ using Loops = std::vector<const ir::Loop*>;  // a loop and its copies
 constexpr std::int64_t full_trips = 64;  // the articles' budget: a loop of up to 64 trips may be unrolled whole
 constexpr std::int64_t max_copies = 16;  // copies in a partial unroll; with more, the loop's overhead is negligible
 
+// The additions of a sweep that a CPU's heuristic unrolls whole, and those that may be unrolled at all. PoCL builds 256
+// of them in a second, 512 in 4 s and 784 in up to 50 s; the loop takes the same time (docs/performance.md, "Unrolled
+// sums").
+constexpr std::int64_t preferred_additions = 256, max_additions = 512;
+// With more additions, a line of a window at a time is mostly faster (the same section).
+constexpr std::int64_t max_additions_of_window = 128;
+
 bool computes_only(const ir::Loop& loop) { return !ir::has<ir::Loop, ir::Stage, ir::AsyncWait>(loop.body); }
 
 void collect_innermost(const ir::Stmt& stmt, Loops& found) {
@@ -86,7 +93,18 @@ bool sums_with_few_registers(const ir::Loop& loop, const ir::Program& program, c
   return loop.axis.bind == ir::Bind::reduce && has_few_registers(target) && find_matmul(program);
 }
 
-// 0 stands for a full unroll. Compilers for CPUs unroll loops themselves, unless PoCL cannot see the number of
+// Returns the largest number of consecutive iterations, up to max_copies, in which the quotients of the loop's body stay
+// the same: the elements of a line if the loop walks a window. 0 if the body has no such quotients.
+std::int64_t iterations_of_line(const ir::Loop& loop) {
+  std::int64_t line = 0;
+  for (const std::int64_t divisor : divisors_of(loop.body, loop.axis.name))
+    if (divisor > 1 && divisor <= max_copies && divisor < ir::mma::trips(loop) && ir::mma::trips(loop) % divisor == 0)
+      line = divisor;
+  return line;
+}
+
+// 0 stands for a full unroll, and the elements of a line for a loop over the lines of a window, each unrolled
+// (rules/materialize/quotients.h). Compilers for CPUs unroll loops themselves, unless PoCL cannot see the number of
 // iterations. On GPUs a loop over shared memory should be unrolled. On CPUs, softmax takes 0.6 to 0.9 of the time with
 // its short sweeps fully unrolled (rows of 32 to 256), and rmsnorm 0.8 to 0.97 with its longer sums unrolled by 8
 // (AVX2, PoCL). Matmuls with AVX2 take 0.86 to 1.03 of the time unrolled by 4, 0.97 in the geometric mean
@@ -101,11 +119,14 @@ std::vector<Value> factors(const Loops& loops, const ir::Program& program, const
   std::vector<Value> result;
   const std::int64_t trip = trip_instructions(loop, tile) * static_cast<std::int64_t>(loops.size());
   const std::int64_t max_factor = target.cpu ? full_trips : max_unrolled / trip;
-  const bool small = ir::mma::trips(loop) <= std::min(full_trips, max_factor);
   constexpr std::int64_t short_sweep = 32;  // iterations; unrolling longer sweeps costs more compile time than it gains
   const bool divides = !divisors_of(loop.body, loop.axis.name).empty();  // an unrolled window needs no divisions
   const bool sweep = is_row_sweep(loop, program, target), is_short = divides || ir::mma::trips(loop) <= short_sweep;
-  if (small && (!target.cpu || (sweep && is_short))) add_option(result, 0);
+  const std::int64_t line = sweep ? iterations_of_line(loop) : 0;
+  const std::int64_t additions = ir::mma::trips(loop) * ir::count_of(tile, ir::Bind::reg);
+  if (line > 0 && additions > max_additions_of_window) add_option(result, line);
+  const bool small = ir::mma::trips(loop) <= std::min(full_trips, max_factor) && (!sweep || additions <= max_additions);
+  if (small && (!target.cpu || (sweep && is_short && additions <= preferred_additions))) add_option(result, 0);
   if (sweep && !is_short && loop.axis.bind == ir::Bind::reduce && ir::mma::trips(loop) % max_copies == 0)
     add_option(result, max_copies / 2);
   if (!target.cpu && !small && sums_elements_of_memory(loop, program))
@@ -115,6 +136,7 @@ std::vector<Value> factors(const Loops& loops, const ir::Program& program, const
   if (sums_with_few_registers(loop, program, target) && ir::mma::trips(loop) % factor_of_sums == 0 &&
       ir::mma::trips(loop) > factor_of_sums)
     add_option(result, factor_of_sums);
+  if (line > 0) add_option(result, line);
   add_option(result, 1);
   for (const std::int64_t factor :
        divisors(ir::mma::trips(loop), 2, target.cpu ? max_copies / 2 : std::min(max_factor, max_copies)))
