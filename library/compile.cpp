@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/trail.h"
@@ -12,6 +13,8 @@
 #include "engine/compile/compiled_module.h"
 #include "engine/compile/plan.h"
 #include "engine/source/load.h"
+#include "engine/source/tile_program/block_program.h"
+#include "engine/source/tile_program/form.h"
 #include "engine/tune/adoption.h"
 #include "library/errors.h"
 #include "library/source.h"
@@ -22,7 +25,7 @@ namespace deplo {
 namespace {
 
 DType public_type(ir::DType dtype) {
-  constexpr std::array<std::pair<ir::DType, DType>, 13> types = {
+  constexpr std::array<std::pair<ir::DType, DType>, 17> types = {
       {{ir::DType::f32, DType::f32},
        {ir::DType::f16, DType::f16},
        {ir::DType::bf16, DType::bf16},
@@ -35,7 +38,11 @@ DType public_type(ir::DType dtype) {
        {ir::DType::f64, DType::f64},
        {ir::DType::u16, DType::u16},
        {ir::DType::u32, DType::u32},
-       {ir::DType::u64, DType::u64}}};  // no kernel has another type
+       {ir::DType::u64, DType::u64},
+       {ir::DType::tf32, DType::f32},
+       {ir::DType::f8e4m3fn, DType::u8},
+       {ir::DType::f8e5m2, DType::u8},
+       {ir::DType::f8e8m0fnu, DType::u8}}};  // no array in memory has another type
   const auto* const found = std::ranges::find(types, dtype, &std::pair<ir::DType, DType>::first);
   CHECK(found != types.end());
   return found->second;
@@ -87,6 +94,34 @@ Kernel public_kernel(const engine::OpaqueSchedule& schedule, const measure::Kern
   return kernel;
 }
 
+/// The kernel of a tile program that runs block by block. An array that it writes keeps the elements that no block
+/// writes.
+Kernel public_kernel(const engine::OpaqueSchedule& schedule, const rules::BlockKernel& blocks) {
+  Kernel kernel = public_kernel(blocks.source, schedule, schedule.trail);
+  for (std::size_t i = 0; i < blocks.written.size(); ++i)
+    if (blocks.written[i]) kernel.updated.push_back(i);
+  for (const auto& [buffer, bytes] : blocks.initial) kernel.initial.push_back({buffer, bytes});
+  kernel.assertions = blocks.assertions;
+  if (blocks.assertion_buffer >= 0) kernel.assertion_argument = static_cast<std::size_t>(blocks.assertion_buffer);
+  return kernel;
+}
+
+/// Returns the buffers of a launch that runs block by block: its arrays with their own names, types and shapes, then
+/// memory of the kernel's own.
+std::vector<ir::Buffer> buffers_of(const engine::BlockProgram& program) {
+  std::vector<ir::Buffer> buffers = program.signature().buffers;
+  std::set<std::string, std::less<>> names;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    ir::Buffer& buffer = buffers[i];
+    if (i < program.launch().arrays.size()) {
+      const engine::TileLaunch::Array& array = program.launch().arrays[i];
+      buffer = {array.name, array.element, buffer.role, array.shape, ir::row_major_strides(array.shape)};
+    }
+    while (!names.insert(buffer.name).second) buffer.name += "_";
+  }
+  return buffers;
+}
+
 class Compiler {
  public:
   Compiler(const Source& source, const CompileOptions& options)
@@ -96,8 +131,8 @@ class Compiler {
     choose_target();
     read_module();
     add_tensors();
-    if (file_)
-      add_file();
+    if (opaque_)
+      add_opaque();
     else
       add_kernels();
     for (const std::string& output : module_.outputs) program_.outputs.push_back(tensors_.at(output));
@@ -107,16 +142,21 @@ class Compiler {
  private:
   void choose_target();
   void open_store(std::optional<measure::DeviceInfo>& device);
+  void follow_store(const Target& for_fusion);
   void read_module();
+  void read_file();
+  void read_launch(engine::TileLaunch);
+  void read_blocks(engine::TileLaunch);
+  engine::OpaqueSchedule schedule_of(const engine::OpaqueKernel&);
+  void take_opaque(Kernel, ir::Program signature);
   void add_tensors();
   void add_kernels();
-  void read_file();
-  void add_file();
+  void add_opaque();
 
   const Source& source_;
   const CompileOptions& options_;
   engine::Source own_source_;
-  std::shared_ptr<const engine::OpaqueKernel> file_;  // set if the source is a kernel file
+  std::optional<Kernel> opaque_;  // the only kernel, if Loop IR does not express it
   ir::Module module_;
   engine::Plan plan_;
   Target target_;
@@ -172,43 +212,81 @@ void Compiler::open_store(std::optional<measure::DeviceInfo>& device) {
   }
 }
 
+/// Takes the decisions about the source as a whole that tuning chose.
+void Compiler::follow_store(const Target& for_fusion) {
+  if (!cache_ || !engine::Alternatives::exist_for(own_source_)) return;
+  engine::GraphSchedule schedule = cache_->find_graph({own_source_, for_fusion});
+  own_source_.decisions = schedule.trail;
+  program_.graph_trail = print(schedule.trail);
+  program_.graph_note = std::move(schedule.note);
+}
+
 void Compiler::read_module() {
   const Target for_fusion = engine::fusion_target(options_.target, options_.device);
-  if (own_source_.kernel_file() != nullptr) return read_file();
-  if (cache_ && own_source_.is_graph()) {
-    engine::GraphSchedule schedule = cache_->find_graph({own_source_, for_fusion});
-    own_source_.decisions = schedule.trail;
-    program_.graph_trail = print(schedule.trail);
-    program_.graph_note = std::move(schedule.note);
-  }
-  module_ = engine::read_module(own_source_, for_fusion);
+  follow_store(for_fusion);
+  if (own_source_.kernel_file() != nullptr)
+    read_file();
+  else if (const engine::TileSource* tile = own_source_.tile())
+    read_launch(engine::read_launch(*tile));
+  else
+    module_ = engine::read_module(own_source_, for_fusion);
   plan_ = engine::plan_buffers(module_);
 }
 
 void Compiler::read_file() {
-  file_ = engine::load({own_source_, {}}, target_).front().opaque;
-  if (file_->language() != target_.dialect)
+  const auto file = engine::load({own_source_, {}}, target_).front().opaque;
+  if (file->language() != target_.dialect)
     throw Error(fmt::format("{}: expected a device or a target of {} for this kernel, found {}", source_.space,
-                            name(file_->language()), target_.name));
-  module_ = engine::module_of(file_->signature());
-  plan_ = engine::plan_buffers(module_);
+                            name(file->language()), target_.name));
+  const engine::OpaqueSchedule schedule = schedule_of(*file);
+  take_opaque(public_kernel(schedule, file->code(*file->space().find(schedule.trail))), file->signature());
 }
 
-/// Adds the one launch of a kernel file. An array that is read and written is an input, which the caller fills.
-void Compiler::add_file() {
-  engine::OpaqueSchedule schedule;
-  if (cache_)
-    schedule = cache_->find(*file_);
-  else
-    schedule.trail = search::heuristic(file_->space())->trail();
+void Compiler::read_launch(engine::TileLaunch launch) {
+  engine::LaunchForm form = engine::choose_form(launch, own_source_.options, own_source_.decisions);
+  program_.why_blocks = form.why_blocks;
+  if (!form.module) return read_blocks(std::move(launch));
+  module_ = std::move(*form.module);
+  std::ranges::stable_sort(module_.outputs, {}, [&](const std::string& output) { return array_of(launch, output); });
+}
+
+void Compiler::read_blocks(engine::TileLaunch launch) {
+  const engine::BlockProgram program(std::move(launch), target_);
+  const engine::OpaqueSchedule schedule = schedule_of(program);
+  ir::Program signature = program.signature();
+  signature.buffers = buffers_of(program);
+  take_opaque(public_kernel(schedule, program.lower(program.schedule(schedule.trail).value_or_throw())),
+              std::move(signature));
+  // The other buffers that the kernel writes are its own memory.
+  module_.outputs.clear();
+  for (const std::size_t written : opaque_->updated)
+    module_.outputs.push_back(module_.kernels.front().buffers[written].name);
+}
+
+/// Returns the best known decisions of a kernel that Loop IR does not express.
+engine::OpaqueSchedule Compiler::schedule_of(const engine::OpaqueKernel& kernel) {
+  if (!cache_) return {{}, search::heuristic(kernel.space())->trail()};
+  engine::OpaqueSchedule schedule = cache_->find(kernel);
   if (options_.require_tuned) cache_->require_tuned("CompileOptions::require_tuned");
-  Kernel kernel = public_kernel(schedule, file_->code(*file_->space().find(schedule.trail)));
-  kernel.name = source_.name;
+  return schedule;
+}
+
+/// Makes `kernel` the only kernel. An array that is read and written is an input, which the caller fills.
+void Compiler::take_opaque(Kernel kernel, ir::Program signature) {
+  module_ = engine::module_of(signature);
+  for (ir::Tensor& tensor : module_.tensors)
+    if (std::ranges::any_of(kernel.updated, [&](std::size_t i) { return signature.buffers[i].name == tensor.name; }))
+      tensor.kind = ir::Tensor::Kind::input;
+  std::ranges::stable_partition(module_.tensors,
+                                [](const ir::Tensor& tensor) { return tensor.kind == ir::Tensor::Kind::input; });
+  opaque_ = std::move(kernel);
+  opaque_->name = source_.name;
+}
+
+void Compiler::add_opaque() {
   Launch& launch = program_.launches.emplace_back();
-  for (const ir::Buffer& buffer : file_->signature().buffers) launch.arguments.push_back(tensors_.at(buffer.name));
-  for (const std::size_t argument : kernel.updated)
-    program_.tensors[launch.arguments[argument]].kind = Tensor::Kind::input;
-  program_.kernels.push_back(std::move(kernel));
+  for (const ir::Buffer& buffer : module_.kernels.front().buffers) launch.arguments.push_back(tensors_.at(buffer.name));
+  program_.kernels.push_back(std::move(*opaque_));
 }
 
 void Compiler::add_tensors() {

@@ -45,8 +45,8 @@ engine::SourceOptions options_of(const Source& source) {
   const std::map<std::string_view, std::string> given = {{"dtype", source.dtype},
                                                          {"allow_tf32", source.allow_tf32 ? "true" : ""},
                                                          {"attention", source.attention},
-                                                         {"key_parts", source.key_parts}};
-  // The option `blocks` is not offered, because the library compiles only kernels that Loop IR can state.
+                                                         {"key_parts", source.key_parts},
+                                                         {"form", source.form}};
   for (const engine::SourceOption& option : engine::source_options())
     if (const auto text = given.find(option.name); text != given.end() && !text->second.empty())
       option.read(text->second, fmt::format("Source: {}", option.name), options);

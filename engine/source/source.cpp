@@ -7,7 +7,6 @@
 #include "core/target.h"
 #include "core/text/characters.h"
 #include "engine/loop/kernel.h"
-#include "engine/source/tile_program/tile_launch.h"
 #include "ir/hardware/mma.h"
 #include "ir/torch/expression/expression.h"
 #include "ir/torch/model.h"
@@ -108,7 +107,6 @@ ir::Module module_of(const ir::Program& kernel) {
 
 ir::Module read_module(const Source& source, const Target& target) {
   if (source.kind() == SourceKind::kernel) return module_of(read_kernel(source));
-  if (const TileSource* tile = source.tile()) return raise(read_launch(*tile));
   return lower_by_trail(read_graph(source), passes_of(source.options, target), source.decisions)
       .value_or_throw()
       .module;

@@ -75,8 +75,7 @@ std::string note_of(const Source&);
 ir::Program read_kernel(const Source&);
 /// Returns a module with one kernel. Its tensors are the kernel's buffers: first the inputs, then the outputs.
 ir::Module module_of(const ir::Program& kernel);
-/// Returns the kernels of a graph after all passes, the kernels of a tile program's launch, or the single kernel.
-/// Throws Error.
+/// Returns the kernels of a graph after all passes, or the single kernel. Throws Error.
 ir::Module read_module(const Source&, const Target& = {});
 
 }  // namespace deplo::engine

@@ -184,9 +184,7 @@ class Runtime {
     if (values.size() != count(tensor)) throw std::runtime_error(tensor.name + ": another number of values");
     const std::vector<char> memory =
         with_element(tensor, [&](auto element) { return stored<decltype(element)>(values); });
-    check(clEnqueueWriteBuffer(queue_.get(), slots_[tensor.slot].get(), CL_TRUE, offset(tensor), memory.size(),
-                               memory.data(), 0, nullptr, nullptr),
-          "write");
+    write_bytes(tensor, memory.data(), memory.size());
   }
 
   std::vector<float> read(const deplo::Tensor& tensor) {
@@ -202,6 +200,8 @@ class Runtime {
     const cl_kernel function = functions_[launch.kernel].get();
     set_arguments(function, launch, kernel.scalars);
     for (const std::size_t i : kernel.zeroed) zero(program_.tensors[launch.arguments[i]]);
+    for (const deplo::Kernel::Initial& initial : kernel.initial)
+      write_bytes(program_.tensors[launch.arguments[initial.argument]], initial.bytes.data(), initial.bytes.size());
     std::vector<std::size_t> local(kernel.block_extents.begin(), kernel.block_extents.end());
     std::vector<std::size_t> global(kernel.grid_extents.begin(), kernel.grid_extents.end());
     if (local.empty()) local = {std::size_t(kernel.block)}, global = {std::size_t(kernel.grid)};
@@ -209,6 +209,8 @@ class Runtime {
     check(clEnqueueNDRangeKernel(queue_.get(), function, static_cast<cl_uint>(local.size()), nullptr, global.data(),
                                  local.data(), 0, nullptr, nullptr),
           "launch");
+    if (!kernel.assertions.empty())
+      check_assertions(kernel, program_.tensors[launch.arguments[kernel.assertion_argument]]);
   }
 
  private:
@@ -246,6 +248,18 @@ class Runtime {
       }
       check(code, "argument");
     }
+  }
+
+  void write_bytes(const deplo::Tensor& tensor, const void* from, std::size_t count) {
+    check(clEnqueueWriteBuffer(queue_.get(), slots_[tensor.slot].get(), CL_TRUE, offset(tensor), count, from, 0,
+                               nullptr, nullptr),
+          "write");
+  }
+
+  /// Throws if the launch ended with a failed assertion.
+  void check_assertions(const deplo::Kernel& kernel, const deplo::Tensor& tensor) {
+    const auto failed = static_cast<std::size_t>(read(tensor).at(0));
+    if (failed != 0) throw std::runtime_error(kernel.assertions.at(failed - 1));
   }
 
   void build(const deplo::Kernel& kernel) {

@@ -85,7 +85,7 @@ TEST(Forms, ElementsAreRefusedWhereLoopIrCannotExpressThem) {
     load({fixed(histogram(), "elements"), {}}, load_target("opencl-cpu"));
     FAIL() << "expected an Error";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("--form elements: expected a program that Loop IR expresses, found: "));
+    EXPECT_THAT(error.what(), HasSubstr("form elements: expected a program that Loop IR expresses, found: "));
   }
 }
 

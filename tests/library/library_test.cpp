@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <complex>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -165,6 +167,200 @@ TEST_F(Library, TakesTilePrograms) {
   source.grid = "0";
   EXPECT_THAT(message_of<std::invalid_argument>([&] { deplo::compile(source, for_target("opencl-cpu")); }),
               HasSubstr("grid: expected one to three numbers of blocks"));
+}
+
+deplo::Source exported(const std::string& name, const std::vector<std::string>& arguments, const std::string& grid) {
+  deplo::Source source;
+  source.tile = DEPLO_SOURCE_DIR "/experiments/tile/exported/" + name + ".tileirbc";
+  source.arguments = arguments;
+  source.grid = grid;
+  return source;
+}
+
+/// Transforms of 64 numbers, in which elements would compute each value 6.7 times.
+deplo::Source fourier() {
+  return exported("fourier",
+                  {"x_re=f32[2,8,8]", "x_im=f32[2,8,8]", "y_re=f32[2,8,8]", "y_im=f32[2,8,8]", "f_re=f32[8,8]",
+                   "f_im=f32[8,8]", "t_re=f32[8,8]", "t_im=f32[8,8]"},
+                  "2");
+}
+
+using Values = std::map<std::string, std::vector<float>>;
+
+std::vector<float> waves(std::size_t count, double step) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(std::sin(step * static_cast<double>(i)));
+  return values;
+}
+
+/// Inputs of fourier(), with the factors of the transform.
+Values fourier_inputs() {
+  Values inputs = {{"x_re", waves(128, 0.7)}, {"x_im", waves(128, 1.3)}, {"y_re", std::vector<float>(128, NAN)}};
+  inputs["y_im"] = inputs["y_re"];
+  for (const auto& [name, parts] : {std::pair("f", 8), std::pair("t", 64)})
+    for (int i = 0; i < 64; ++i) {
+      const double angle = -2 * M_PI * (i / 8) * (i % 8) / parts;
+      inputs[name + std::string("_re")].push_back(static_cast<float>(std::cos(angle)));
+      inputs[name + std::string("_im")].push_back(static_cast<float>(std::sin(angle)));
+    }
+  return inputs;
+}
+
+/// The transforms by their definition, in double: real parts, then imaginary parts.
+std::vector<std::vector<float>> transformed(const Values& inputs) {
+  std::vector<std::vector<float>> result(2, std::vector<float>(128));
+  for (std::size_t y = 0; y < 128; ++y) {
+    std::complex<double> sum = 0;
+    for (std::size_t n = 0; n < 64; ++n) {
+      const std::size_t x = y / 64 * 64 + n;
+      sum += std::complex<double>(inputs.at("x_re")[x], inputs.at("x_im")[x]) *
+             std::polar(1.0, -2 * M_PI * static_cast<double>(y % 64 * n) / 64);
+    }
+    result[0][y] = static_cast<float>(sum.real());
+    result[1][y] = static_cast<float>(sum.imag());
+  }
+  return result;
+}
+
+void expect_near(const std::vector<std::vector<float>>& found, const std::vector<std::vector<float>>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i)
+    EXPECT_THAT(found[i], ::testing::Pointwise(::testing::FloatNear(1e-4F), expected[i])) << "output " << i;
+}
+
+bool has_opencl() { return deplo::devices().front().id.starts_with("opencl"); }
+
+// The heuristic takes blocks. Both forms give the transform, with their outputs in the order of the arguments.
+TEST_F(Library, TakesTheFormThatTheHeuristicOrTheCallerChooses) {
+  deplo::Source source = fourier();
+  const deplo::Program blocks = deplo::compile(source);
+  EXPECT_THAT(blocks.why_blocks, HasSubstr("as elements it would compute each value 6."));
+  ASSERT_THAT(blocks.launches, SizeIs(1));
+  EXPECT_EQ(blocks.kernels.at(0).grid, 2);
+  EXPECT_THAT(blocks.kernels.at(0).updated, ElementsAre(2U, 3U));
+  const deplo::Tensor& written = blocks.tensors.at(blocks.outputs.at(0));
+  EXPECT_EQ(written.name, "y_re");
+  EXPECT_EQ(written.kind, deplo::Tensor::Kind::input);
+  EXPECT_THAT(written.shape, ElementsAre(2, 8, 8));
+  source.form = "elements";
+  const deplo::Program elements = deplo::compile(source);
+  EXPECT_EQ(elements.why_blocks, "");
+  ASSERT_THAT(elements.launches, SizeIs(2));
+  if (!has_opencl()) GTEST_SKIP() << "no OpenCL device";
+  const Values inputs = fourier_inputs();
+  const std::vector<std::vector<float>> expected = transformed(inputs);
+  expect_near(run(blocks, inputs), expected);
+  expect_near(run(elements, inputs), expected);
+}
+
+TEST_F(Library, RunsTileProgramsThatOnlyBlocksExpress) {
+  deplo::Source source = exported("locked_sum", {"x=f32[100]", "total=f32[1]", "lock=i32[1]"}, "4");
+  const deplo::Program program = deplo::compile(source);
+  EXPECT_THAT(program.why_blocks, HasSubstr("cannot raise loop"));
+  source.form = "elements";
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { deplo::compile(source); }),
+              HasSubstr("form elements: expected a program that Loop IR expresses, found: "));
+  source.form = "rows";
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { deplo::compile(source); }),
+              HasSubstr("Source: form: expected auto, elements or blocks, found 'rows'"));
+  deplo::Source other = softmax();
+  other.form = "blocks";
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { deplo::compile(other); }),
+              HasSubstr("Source: form cannot be combined with kernel, which is not a tile program"));
+  if (!has_opencl()) GTEST_SKIP() << "no OpenCL device";
+  std::vector<float> x(100);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
+  EXPECT_THAT(run(program, {{"x", x}, {"total", {2}}, {"lock", {0}}}), ElementsAre(ElementsAre(4952), ElementsAre(0)));
+}
+
+// An array that is read and written is two tensors by elements, one by blocks. 16-bit floats keep their type.
+TEST_F(Library, BothFormsOfAProgramAgree) {
+  if (!has_opencl()) GTEST_SKIP() << "no OpenCL device";
+  deplo::Source saxpy;
+  saxpy.tile = DEPLO_SOURCE_DIR "/experiments/tile/saxpy.tile";
+  saxpy.arguments = {"X=f32[100,300]", "Y=f32[100,300]", "alpha=1.5", "M=100", "N=300"};
+  saxpy.grid = "1,2";
+  const deplo::Source scale = exported("scale_13.3", {"x=f16[1000]", "y=f16[1000]", "factor=0.5"}, "8");
+  for (deplo::Source source : {saxpy, scale}) {
+    std::vector<std::vector<std::vector<float>>> found;
+    for (const char* form : {"elements", "blocks"}) {
+      source.form = form;
+      const deplo::Program program = deplo::compile(source);
+      EXPECT_EQ(program.why_blocks.empty(), source.form == "elements");
+      Values inputs;
+      for (const deplo::Tensor& tensor : program.tensors)
+        inputs[tensor.name] = waves(source.grid == "8" ? 1000 : 30000, tensor.name.front() * 0.01);
+      found.push_back(run(program, inputs));
+    }
+    expect_near(found[1], found[0]);
+  }
+}
+
+// The program's own memory has its initial values before each launch, although the program writes it.
+TEST_F(Library, GivesTheMemoryAndTheAssertionsOfBlocks) {
+  write("table.tile", R"(
+global @count <i32: 10> : tile<1xi32>
+entry @add(%x: tile<ptr<i32>>, %y: tile<ptr<i32>>) {
+  %p = get_global @count : tile<ptr<i32>>
+  %v, %t1 = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token
+  %w, %t2 = load_ptr_tko weak %x : tile<ptr<i32>> -> tile<i32>, token
+  %zero = constant <i32: 0> : tile<i32>
+  %ok = cmpi greater_than %w, %zero, signed : tile<i32> -> tile<i1>
+  assert %ok, "x must be positive" : tile<i1>
+  %s = addi %v, %w : tile<i32>
+  %t3 = store_ptr_tko weak %y, %s : tile<ptr<i32>>, tile<i32> -> token
+  %t4 = store_ptr_tko weak %p, %s token=%t1 : tile<ptr<i32>>, tile<i32> -> token
+})");
+  deplo::Source source;
+  source.tile = file("table.tile");
+  source.arguments = {"assertion=i32[1]", "globals=i32[1]"};  // names of the kernel's own memory
+  source.grid = "1";
+  deplo::Program program = deplo::compile(source);
+  std::set<std::string> names;
+  for (const deplo::Tensor& tensor : program.tensors) EXPECT_TRUE(names.insert(tensor.name).second) << tensor.name;
+  EXPECT_THAT(program.kernels.at(0).initial, SizeIs(2));
+  EXPECT_THAT(program.kernels.at(0).assertions, ElementsAre(HasSubstr("x must be positive")));
+  EXPECT_THAT(program.outputs, SizeIs(1));
+  if (!has_opencl()) GTEST_SKIP() << "no OpenCL device";
+  program.launches.push_back(program.launches.at(0));
+  EXPECT_THAT(run(program, {{"assertion", {1}}, {"globals", {0}}}), ElementsAre(ElementsAre(11)));
+  EXPECT_THAT(message_of<std::runtime_error>([&] {
+                run(program, {{"assertion", {-4}}, {"globals", {0}}});
+              }),
+              HasSubstr("x must be positive"));
+}
+
+TEST_F(Library, FollowsTheFormThatTuningChose) {
+  if (!has_opencl()) GTEST_SKIP() << "no OpenCL device";
+  deplo::TuneOptions tuning;
+  tuning.store = file("f.db");
+  tuning.trials = 1;
+  tuning.seconds = 60;
+  const auto tuned = deplo::tune(fourier(), tuning);
+  ASSERT_THAT(tuned, SizeIs(3)) << "one kernel by blocks, two by elements";
+  EXPECT_EQ(std::ranges::count(tuned, true, &deplo::Tuned::alternative), 2);
+  deplo::CompileOptions options;
+  options.store = file("f.db");
+  options.require_tuned = true;
+  const deplo::Program program = deplo::compile(fourier(), options);
+  EXPECT_THAT(program.graph_trail, ::testing::StartsWith("tile.form="));
+  const bool blocks = program.graph_trail == "tile.form=blocks";
+  EXPECT_EQ(program.why_blocks, blocks ? "that was faster when it was tuned" : "");
+  EXPECT_THAT(program.kernels, SizeIs(blocks ? 1 : 2));
+  for (const deplo::Kernel& kernel : program.kernels) {
+    EXPECT_EQ(kernel.origin, deplo::Origin::tuned);
+    EXPECT_GT(kernel.measured_us, 0);
+  }
+  const Values inputs = fourier_inputs();
+  expect_near(run(program, inputs), transformed(inputs));
+  // The caller's form is used even if the other one was faster.
+  deplo::Source forced = fourier();
+  forced.form = blocks ? "elements" : "blocks";
+  EXPECT_EQ(deplo::compile(forced, options).why_blocks.empty(), blocks);
+  // Without a measured schedule of the blocks, the message names the kernel.
+  deplo::Source other = exported("histogram", {"x=i32[64]", "counts=i32[100]"}, "1");
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { deplo::compile(other, options); }),
+              HasSubstr("histogram: not tuned for this launch"));
 }
 
 // A kernel in a user's own file, with the configuration that tuning found. The program alone says how to launch it.

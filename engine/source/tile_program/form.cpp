@@ -42,11 +42,11 @@ Trail take_form(std::string_view form) { return {{std::string(form_knob), std::s
 LaunchForm choose_form(const TileLaunch& launch, const SourceOptions& options, const Trail& taken) {
   const Value* const fixed = find_fixed(options, "form");
   const Value elements{std::string(by_elements)}, blocks{std::string(by_blocks)};
-  if (fixed != nullptr && *fixed == blocks) return {{}, "--form blocks asks for it", {}};
+  if (fixed != nullptr && *fixed == blocks) return {{}, "form blocks asks for it", {}};
   auto raised = try_raise(launch);
   if (auto* refused = std::get_if<rules::NotRaised>(&raised)) {
     if (fixed == nullptr) return {{}, std::move(refused->why), {}};
-    throw Error(fmt::format("--form elements: expected a program that Loop IR expresses, found: {}", refused->why));
+    throw Error(fmt::format("form elements: expected a program that Loop IR expresses, found: {}", refused->why));
   }
   LaunchForm form{std::get<ir::Module>(std::move(raised)), "", {}};
   if (fixed != nullptr) return form;

@@ -339,12 +339,6 @@ std::variant<ir::Module, rules::NotRaised> try_raise(const TileLaunch& launch) {
   return result;
 }
 
-ir::Module raise(const TileLaunch& launch) {
-  auto raised = try_raise(launch);
-  if (const auto* refused = std::get_if<rules::NotRaised>(&raised)) throw Error(refused->why);
-  return std::get<ir::Module>(std::move(raised));
-}
-
 std::size_t array_of(const TileLaunch& launch, std::string tensor) {
   for (;;) {
     const auto found = std::ranges::find(launch.arrays, tensor, &TileLaunch::Array::name);

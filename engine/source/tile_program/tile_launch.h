@@ -58,8 +58,6 @@ ir::tile_program::Launch launch_of(const TileLaunch&, std::uint64_t seed);
 /// launches. A launch that cannot be raised can be lowered block by block (lower_blocks()). Throws Error if the launch
 /// is wrong, or if an array is too large.
 std::variant<ir::Module, rules::NotRaised> try_raise(const TileLaunch&);
-/// Like try_raise(), but throws Error if the launch cannot be raised.
-ir::Module raise(const TileLaunch&);
 /// Sets the inputs of the launch's kernels for measurements: values from files, and distributions for all other arrays
 /// (engine/source/fill_kernels.h).
 void give_inputs(const TileLaunch&, ir::Module&);

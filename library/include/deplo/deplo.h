@@ -35,6 +35,9 @@ struct Source {
   std::string entry;                            // with `tile`: one of its entries; "": the only one
   std::vector<std::string> arguments;  // with `tile`: the launch's arguments, in order: "A=f16[100,64]", "n=64"
   std::string grid;                    // with `tile`: the launch's number of blocks: "64,2"
+  // with `tile`: "elements": kernels that compute element by element; "blocks": one kernel that runs the program block
+  // by block; "": as tuned, else elements unless they repeat work, or unless only blocks can express the program
+  std::string form;
   /// A kernel of your own, with parameters: its T1 or YAML file (docs/kernel_files.md). The program has one launch, of
   /// the best known configuration. Kernel::source has the #defines of its parameters.
   std::string space;
@@ -64,7 +67,9 @@ struct CompileOptions {
   /// uses the faster one; Kernel::note says which. The user's own store remembers the times. false: nothing is timed,
   /// and the schedule of the pack is used (Origin::foreign).
   bool time_foreign = true;
-  bool nearest = false;  // prefer the schedule of the nearest extents to the heuristic's, if it is legal
+  /// Prefer the schedule of the nearest extents to the heuristic's, if it is legal. Without effect on kernel files and
+  /// on tile programs that run block by block.
+  bool nearest = false;
   /// Every kernel must have a schedule that was measured on this device (Origin::tuned, shared or family); with
   /// `time_foreign`, also one of a pack, because compile() times it here, unless it is the heuristic's
   /// (Origin::foreign). Otherwise compile() throws std::invalid_argument, which names each kernel without one and the
@@ -104,16 +109,16 @@ struct Tuned {
   std::string trail;             // the best schedule
   bool confirmed = false;        // the best was timed against the heuristic's, and its whole result was checked
   std::int64_t trials = 0;       // new measurements
-  bool alternative = false;      // the heuristic would not make this kernel of the graph; tuning compares both
+  bool alternative = false;      // the heuristic would not make this kernel of the source; tuning compares both
   std::string stop, last_fault;  // why the search ended; the message of the latest failure
 };
 
 /// Tunes every kernel of the source: measures the heuristic's schedule, then searches, then times the fastest few
-/// against each other. For a graph, it also tunes other kernels that the graph may become, and stores which of them are
-/// the fastest together; compile() with the store then uses these. Each trial is stored, then `on_trial` is called in
-/// this thread. If `on_trial` returns false or throws, tuning ends at once, without confirmation. Candidates run in a
-/// separate process (PREFIX/bin/deplo), so that the caller survives a candidate that crashes or hangs. Their results
-/// are checked against a reference in double precision.
+/// against each other. For a graph or a tile program, it also tunes other kernels that the source may become, and
+/// stores which of them are the fastest together; compile() with the store then uses these. Each trial is stored, then
+/// `on_trial` is called in this thread. If `on_trial` returns false or throws, tuning ends at once, without
+/// confirmation. Candidates run in a separate process (PREFIX/bin/deplo), so that the caller survives a candidate that
+/// crashes or hangs. Their results are checked against a reference in double precision.
 DEPLO_API std::vector<Tuned> tune(const Source&, const TuneOptions& = {},
                                   const std::function<bool(const Trial&)>& on_trial = {});
 

@@ -9,7 +9,9 @@
 
 namespace deplo {
 
-/// A boolean is 0 or 1. Only a kernel file (Source::space) has the last four types.
+/// A boolean is 0 or 1. Only a kernel file (Source::space) has u16, u32 and u64. Only a kernel file, or a tile program
+/// that runs block by block, has f64. In a tile program, an array of tf32 is f32, and an array of 8-bit floats is u8:
+/// the elements' bits.
 enum class DType { f32, i32, boolean, f16, bf16, i64, i8, u8, i16, f64, u16, u32, u64 };
 constexpr std::size_t bytes_of_element(DType dtype) {
   constexpr std::size_t bytes[] = {4, 4, 1, 2, 2, 8, 1, 1, 2, 8, 2, 4, 8};  // in the order of DType
@@ -92,8 +94,20 @@ struct Kernel {
   /// add to it, or because loaded indices select the elements that are written. For a kernel file: positions among the
   /// tensors of the launch.
   std::vector<std::size_t> zeroed;
-  /// Tensors of a launch of a kernel file (by position) that the kernel reads and writes. They are inputs and outputs.
+  /// Tensors of a launch (by position) that the kernel reads and writes, or of which it may leave elements as they are:
+  /// in a kernel file, and in a tile program that runs block by block. They are inputs and outputs.
   std::vector<std::size_t> updated;
+  /// Tensors of a launch (by position) that must have these first bytes before each launch: the own memory of a tile
+  /// program that runs block by block.
+  struct Initial {
+    std::size_t argument = 0;
+    std::vector<std::uint8_t> bytes;
+  };
+  std::vector<Initial> initial;
+  /// The assertions of a tile program that runs block by block. After a launch, the tensor at the position
+  /// `assertion_argument`, one i32, is 0, or else assertions[n - 1] failed, where n is its value.
+  std::vector<std::string> assertions;
+  std::size_t assertion_argument = 0;
 
   /// The arguments of cuTensorMapEncodeTiled for a tensor parameter (by position). The dimensions are in the tensor's
   /// order; the driver takes them in reverse order, and strides in bytes without the innermost one. No interleave;
@@ -125,10 +139,17 @@ struct Program {
   std::vector<Tensor> tensors;             // inputs and parameters first
   std::vector<Kernel> kernels;
   std::vector<Launch> launches;      // in order: each may read the results of earlier ones
-  std::vector<std::size_t> outputs;  // indices into `tensors`, in the order of the graph's outputs
+  std::vector<std::size_t> outputs;  // indices into `tensors`, in the order of the graph's outputs, or of the arguments
   std::vector<std::int64_t> slots;   // the bytes of each slot, which must begin at a multiple of 128 bytes
-  std::string graph_trail;           // the decisions of fusion that tuning chose for the graph; "": the heuristic's
-  std::string graph_note;            // why a stored choice is not followed; "": nothing to say
+  // The decisions that tuning chose for the source as a whole: those of fusion for a graph, "tile.form=blocks" or
+  // "tile.form=elements" for a tile program. "": the heuristic's.
+  std::string graph_trail;
+  std::string graph_note;  // why a stored choice is not followed; "": nothing to say
+  /// Why the only kernel runs a tile program block by block; "": it does not. Blocks may wait for each other, so the
+  /// whole grid must be launched at once. Each array that the program writes is then an input and an output
+  /// (Kernel::updated). Otherwise an array that the program only writes is a computed tensor, and an array Y that it
+  /// reads and writes is two tensors: the input Y, and the output Y_out.
+  std::string why_blocks;
 };
 
 }  // namespace deplo

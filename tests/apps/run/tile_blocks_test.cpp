@@ -216,7 +216,7 @@ TEST_F(TileBlocks, MistakesAreOneLine) {
   expect_error({"deplo", "run", "-c", "torch.randn(3)", "--form", "blocks"}, "which is not a tile program");
   expect_error(command("run", hello(), {"--form", "rows"}), "--form: expected auto, elements or blocks, found 'rows'");
   expect_error(command("run", hello(), {"--form", "elements"}),
-               "--form elements: expected a program that Loop IR expresses, found: ");
+               "form elements: expected a program that Loop IR expresses, found: ");
   expect_error(command("run", hello(), {"--limit", "0"}), "--limit");
   Case wide = vector_add();  // a launch that is wrong does not run block by block
   wide.arguments.front() = "a=f32[100000000,100000000]";
@@ -250,7 +250,7 @@ TEST(TileBlocksCompile, TheChapterForEachTarget) {
         EXPECT_EQ(ran.code, 0) << one.file << ": " << ran.err;
         EXPECT_THAT(ran.out, HasSubstr("__global__")) << one.file;
         if (!more.empty()) {
-          EXPECT_THAT(ran.out, HasSubstr(" block by block; reason: --form blocks asks for it\n")) << one.file;
+          EXPECT_THAT(ran.out, HasSubstr(" block by block; reason: form blocks asks for it\n")) << one.file;
         }
       }
     }

@@ -12,9 +12,11 @@ namespace {
 
 const std::string data = DEPLO_SOURCE_DIR "/experiments/tile/exported/";
 
+ir::Module kernels_of(const TileLaunch& launch) { return std::get<ir::Module>(try_raise(launch)); }
+
 measure::TileCall call_of(const TileSource& source) {
   const TileLaunch launch = read_launch(source);
-  return tile_call(launch, raise(launch));
+  return tile_call(launch, kernels_of(launch));
 }
 
 /// Returns "a 64:4 …": for each argument the name of its buffer, or its number and the number's size in bytes.
@@ -51,7 +53,7 @@ TEST(TileCall, SaysWhyThereIsNone) {
       read_launch({tile + "saxpy.tile", "", {"X=f32[128,256]", "Y=f32[128,256]", "2", "128", "256"}, "1,1"});
   saxpy.bytecode = {0};
   EXPECT_EQ(
-      tile_call(saxpy, raise(saxpy)).problem,
+      tile_call(saxpy, kernels_of(saxpy)).problem,
       "expected arrays that are either read or written, found Y, which is both: its cubin would change its own inputs");
 }
 
