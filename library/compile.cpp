@@ -18,6 +18,7 @@
 #include "engine/tune/adoption.h"
 #include "library/errors.h"
 #include "library/source.h"
+#include "measure/cuda/compiler/compile.h"
 #include "measure/cuda/compiler/nvrtc.h"
 #include "measure/opencl/opencl.h"
 
@@ -142,6 +143,7 @@ class Compiler {
  private:
   void choose_target();
   void open_store(std::optional<measure::DeviceInfo>& device);
+  void choose_variant(const ir::KernelSource&);
   void follow_store(const Target& for_fusion);
   void read_module();
   void read_file();
@@ -160,6 +162,7 @@ class Compiler {
   ir::Module module_;
   engine::Plan plan_;
   Target target_;
+  std::string architecture_;  // CUDA: of the device or, without a device, of the target
   std::optional<engine::TunedCache> cache_;
   std::optional<engine::Adoption> adoption_;
   std::map<std::string, std::size_t, std::less<>> tensors_;  // by the tensor's name
@@ -185,9 +188,17 @@ void Compiler::choose_target() {
       break;
     case Dialect::cuda:
       program_.language = Program::Language::cuda_cpp;
-      program_.build_options = measure::cuda::Nvrtc::code_options(device ? device->architecture : target_.name);
+      architecture_ = device ? device->architecture : target_.name;
+      program_.build_options = measure::cuda::Nvrtc::code_options(architecture_);
       break;
   }
+}
+
+/// Sets the options for the variant of the architecture that the kernel needs, such as sm_90a for wgmma. All kernels of
+/// the program can be compiled for it.
+void Compiler::choose_variant(const ir::KernelSource& source) {
+  if (source.architecture_specific)
+    program_.build_options = measure::cuda::Nvrtc::code_options(measure::cuda::architecture_of(source, architecture_));
 }
 
 /// Opens the store for lookups. The user's own store may not exist yet. Without a device, finds it in the store.
@@ -316,8 +327,10 @@ void Compiler::add_kernels() {
     return cache_ ? cache_->find(loop) : engine::heuristic_schedule(loop, target_);
   });
   if (options_.require_tuned) cache_->require_tuned("CompileOptions::require_tuned");
-  for (const engine::Schedule& schedule : compiled.kernels)
+  for (const engine::Schedule& schedule : compiled.kernels) {
+    choose_variant(schedule.compiled.code.source);
     program_.kernels.push_back(public_kernel(schedule.compiled.code.source, schedule, schedule.compiled.trail));
+  }
   // backwards, so that the first of equal kernels gives the name
   for (std::size_t i = compiled.launches.size(); i-- > 0;)
     program_.kernels[compiled.launches[i].kernel].name =

@@ -113,6 +113,17 @@ TEST_F(Library, MakesTheSourcesThatTheProgramPrints) {
   }
 }
 
+// wgmma is an instruction of sm_90a only.
+TEST_F(Library, NamesTheArchitectureThatTheKernelsNeed) {
+  deplo::Source source = expression("nn.Linear(1024, 1024)(torch.randn(1024, 1024))");
+  EXPECT_THAT(deplo::compile(source, for_target("sm_90")).build_options,
+              ::testing::Contains("--gpu-architecture=sm_90"));
+  source.dtype = "bf16";
+  const deplo::Program program = deplo::compile(source, for_target("sm_90"));
+  EXPECT_THAT(program.kernels.at(0).source, HasSubstr("wgmma"));
+  EXPECT_THAT(program.build_options, ::testing::Contains("--gpu-architecture=sm_90a"));
+}
+
 // x Wᵀ + b: the weight may be stored transposed, and the caller who fills it must know this.
 TEST_F(Library, SaysWhatTheTensorsAre) {
   const deplo::Program program =
