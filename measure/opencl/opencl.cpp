@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <mutex>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -118,7 +119,11 @@ void bind_pocl_workers() {
   if (CPU_COUNT(&allowed) == sysconf(_SC_NPROCESSORS_ONLN)) setenv("POCL_AFFINITY", "1", /*overwrite=*/0);
 }
 
+/// The first call initialises the drivers. PoCL 3.1 does so without a lock: another thread would find devices that are
+/// not complete, and crash.
 std::vector<cl_device_id> find_devices() {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
   bind_pocl_workers();
   use_own_pocl_folder();
   cl_uint count = 0;

@@ -666,6 +666,17 @@ TEST_F(Library, SeveralThreadsCompileAtOnce) {
   EXPECT_THAT(found, Each(expected.kernels.at(0).source));
 }
 
+// The first use of OpenCL in a process initialises its drivers.
+TEST_F(Library, SeveralThreadsFindTheDevicesFirst) {
+  std::vector<std::size_t> found(8);
+  {
+    std::vector<std::thread> threads;
+    for (std::size_t& count : found) threads.emplace_back([&] { count = deplo::devices().size(); });
+    for (std::thread& thread : threads) thread.join();
+  }
+  EXPECT_THAT(found, Each(deplo::devices().size()));
+}
+
 TEST_F(Library, ListsTheDevices) {
   const std::vector<deplo::Device> devices = deplo::devices();
   ASSERT_FALSE(devices.empty());
