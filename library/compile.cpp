@@ -211,7 +211,7 @@ void Compiler::open_store(std::optional<measure::DeviceInfo>& device) {
       throw Error(fmt::format("CompileOptions: store: expected a store or a pack, found no file '{}'", file));
     if (!device) return;
   }
-  if (!device) device = engine::device_for(file, target_, "");
+  if (!device) device = engine::device_for(file, target_, "", {"CompileOptions: store", "or set `device`"});
   target_ = measure::target_of(*device);
   cache_.emplace(is_own ? std::nullopt : options_.store, *device, target_, options_.nearest);
   program_.device = device->name;

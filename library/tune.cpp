@@ -18,19 +18,19 @@ namespace {
 constexpr const char* place = "deplo::tune:1";  // in messages: line 1 of the text that is stored with the run
 
 template <class Number>
-void check_range(Number value, const char* kind, Number min, Number max) {
+void check_range(const char* name, Number value, const char* kind, Number min, Number max) {
   if (!(value >= min && value <= max))
-    throw Error(fmt::format("{}: expected {} between {} and {}, found '{}'", place, kind, min, max, value));
+    throw Error(fmt::format("{}: {}: expected {} between {} and {}, found '{}'", place, name, kind, min, max, value));
 }
 
 engine::Experiment experiment_of(const Source& source, const TuneOptions& options) {
   engine::check_device(options.device, place);
   engine::check_strategy(options.strategy, place);
   if (options.seed < 0)
-    throw Error(fmt::format("{}: expected an integer of at least 0, found '{}'", place, options.seed));
-  check_range(options.seconds, "a number", 0.0, engine::max_seconds);
-  check_range(options.trials, "an integer", std::int64_t{1}, engine::max_count);
-  check_range(options.patience, "an integer", std::int64_t{1}, engine::max_count);
+    throw Error(fmt::format("{}: seed: expected an integer of at least 0, found '{}'", place, options.seed));
+  check_range("seconds", options.seconds, "a number", 0.0, engine::max_seconds);
+  check_range("trials", options.trials, "an integer", std::int64_t{1}, engine::max_count);
+  check_range("patience", options.patience, "an integer", std::int64_t{1}, engine::max_count);
   if (source.name.empty()) throw Error(fmt::format("{}: expected a name of the source, found none", place));
   engine::Experiment experiment;
   experiment.file = "deplo::tune";

@@ -91,10 +91,10 @@ namespace {
 /// Returns the only device in the store that `fits` accepts and that has a name that contains `name`. `what`: describes
 /// the accepted devices, for error messages.
 measure::DeviceInfo device_for(const std::string& file, const std::string& what, const std::string& name,
-                               const std::function<bool(const measure::DeviceInfo&)>& fits) {
+                               const StorePlace& place, const std::function<bool(const measure::DeviceInfo&)>& fits) {
   std::error_code error;
   if (!std::filesystem::exists(file, error))
-    throw Error(fmt::format("--tuned: expected the store of an earlier `deplo tune`, found no file '{}'", file));
+    throw Error(fmt::format("{}: expected the store of an earlier `deplo tune`, found no file '{}'", place.name, file));
   std::vector<measure::DeviceInfo> fitting;
   std::vector<std::string> names;
   for (measure::DeviceInfo& info : measure::Store::open_to_read(file).devices()) {
@@ -102,21 +102,22 @@ measure::DeviceInfo device_for(const std::string& file, const std::string& what,
     if (fits(info) && info.name.find(name) != std::string::npos) fitting.push_back(std::move(info));
   }
   if (fitting.size() != 1)
-    throw Error(fmt::format("--tuned: expected one device for {}{} in {} (choose with --tuned-on NAME), found {}: {}",
-                            what, name.empty() ? "" : " named '" + name + "'", file, fitting.size(),
+    throw Error(fmt::format("{}: expected one device for {}{} in {} ({}), found {}: {}", place.name, what,
+                            name.empty() ? "" : " named '" + name + "'", file, place.choice, fitting.size(),
                             names.empty() ? "nothing was measured" : fmt::format("it has {}", join(names, ", "))));
   return std::move(fitting.front());
 }
 
 }  // namespace
 
-measure::DeviceInfo device_for(const std::string& file, const Target& target, const std::string& name) {
-  return device_for(file, target.name, name,
+measure::DeviceInfo device_for(const std::string& file, const Target& target, const std::string& name,
+                               const StorePlace& place) {
+  return device_for(file, target.name, name, place,
                     [&](const measure::DeviceInfo& device) { return measure::target_of(device).name == target.name; });
 }
 
 measure::DeviceInfo device_for(const std::string& file, Dialect language, const std::string& name) {
-  return device_for(file, std::string(deplo::name(language)), name,
+  return device_for(file, std::string(deplo::name(language)), name, {},
                     [&](const measure::DeviceInfo& device) { return runs_language(device, language); });
 }
 

@@ -68,9 +68,14 @@ std::string default_store();
 /// own store cannot be written. The folder of any other file must exist already.
 void make_default_folder(const std::string& file);
 
+/// Where the name of a store comes from, for messages of device_for().
+struct StorePlace {
+  std::string name = "--tuned";
+  std::string choice = "choose with --tuned-on NAME";  // what to do if there are several devices
+};
 /// Returns the device in the store that has this target and a name that contains `name`. A device's sources were made
 /// for its own target (measure::target_of). Throws Error unless there is exactly one such device.
-measure::DeviceInfo device_for(const std::string& file, const Target&, const std::string& name);
+measure::DeviceInfo device_for(const std::string& file, const Target&, const std::string& name, const StorePlace& = {});
 /// Like the function above, but accepts a device of any target that runs this language.
 measure::DeviceInfo device_for(const std::string& file, Dialect language, const std::string& name);
 

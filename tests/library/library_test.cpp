@@ -486,7 +486,7 @@ TEST_F(Library, MistakesOfTheCallerAreInvalidArguments) {
   EXPECT_THAT(tuning(), HasSubstr("found 'luck'"));
   options.strategy = "random";
   options.trials = 0;
-  EXPECT_THAT(tuning(), HasSubstr("deplo::tune:1"));
+  EXPECT_THAT(tuning(), HasSubstr("deplo::tune:1: trials: expected an integer between 1 and "));
   EXPECT_FALSE(fs::exists(options.store));
   options = interpreted(file("none/a.db"));
   EXPECT_THAT(tuning(), HasSubstr("none' does not exist"));
@@ -614,6 +614,15 @@ TEST_F(Library, TunesAndFindsWhatWasTuned) {
   EXPECT_EQ(deplo::compile(softmax(), options).kernels.at(0).origin, deplo::Origin::tuned);
   options.store.reset();
   EXPECT_THAT(refused(), HasSubstr("CompileOptions: require_tuned requires a store"));
+}
+
+TEST_F(Library, AStoreWithoutADeviceOfTheTargetIsNamed) {
+  deplo::tune(softmax(), interpreted(file("d.db")));
+  deplo::CompileOptions options = for_target("sm_90");
+  options.store = file("d.db");
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { deplo::compile(softmax(), options); }),
+              HasSubstr("CompileOptions: store: expected one device for sm_90 in " + file("d.db") +
+                        " (or set `device`), found 0: it has "));
 }
 
 TEST_F(Library, FalseStopsTuningAtOnce) {
