@@ -123,6 +123,20 @@ std::vector<ir::Buffer> buffers_of(const engine::BlockProgram& program) {
   return buffers;
 }
 
+/// Adds the graph's outputs without elements, which no kernel computes, at their places.
+void add_empty_outputs(const ir::torch::Graph& graph, ir::Module& module) {
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    const ir::torch::Node& node = graph.nodes[static_cast<std::size_t>(graph.outputs[i])];
+    if (ir::element_count(node.type.shape) != 0) continue;
+    if (module.find(node.name) == nullptr) {
+      ir::Tensor& tensor = module.tensors.emplace_back();
+      tensor.name = node.name;
+      tensor.type = node.type;
+    }
+    module.outputs.insert(module.outputs.begin() + static_cast<std::ptrdiff_t>(i), node.name);
+  }
+}
+
 class Compiler {
  public:
   Compiler(const Source& source, const CompileOptions& options)
@@ -146,6 +160,7 @@ class Compiler {
   void choose_variant(const ir::KernelSource&);
   void follow_store(const Target& for_fusion);
   void read_module();
+  void read_graph(const Target& for_fusion);
   void read_file();
   void read_launch(engine::TileLaunch);
   void read_blocks(engine::TileLaunch);
@@ -239,9 +254,18 @@ void Compiler::read_module() {
     read_file();
   else if (const engine::TileSource* tile = own_source_.tile())
     read_launch(engine::read_launch(*tile));
+  else if (own_source_.is_graph())
+    read_graph(for_fusion);
   else
-    module_ = engine::read_module(own_source_, for_fusion);
+    module_ = engine::read_module(own_source_);
   plan_ = engine::plan_buffers(module_);
+}
+
+void Compiler::read_graph(const Target& for_fusion) {
+  const ir::torch::Graph graph = engine::read_graph(own_source_);
+  const engine::Passes passes = engine::passes_of(own_source_.options, for_fusion);
+  module_ = engine::lower_by_trail(graph, passes, own_source_.decisions).value_or_throw().module;
+  add_empty_outputs(graph, module_);
 }
 
 void Compiler::read_file() {

@@ -52,6 +52,8 @@ std::string output_of(const std::string& command) {
   return text;
 }
 
+bool has_opencl() { return deplo::devices().front().id.starts_with("opencl"); }
+
 deplo::Source expression(const std::string& text) {
   deplo::Source source;
   source.expression = text;
@@ -152,6 +154,19 @@ TEST_F(Library, SaysWhatTheTensorsAre) {
   EXPECT_THAT(program.launches[0].arguments, SizeIs(program.tensors.size()));
 }
 
+// The other outputs keep their places.
+TEST_F(Library, OutputsWithoutElementsAreOutputs) {
+  const deplo::Program program = deplo::compile(
+      expression("x = torch.randn(4, 3); (x[:, 3:] * 2, x + 1, x[4:], x[4:], x - 1)"), for_target("opencl-cpu"));
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const std::size_t output : program.outputs) shapes.push_back(program.tensors.at(output).shape);
+  EXPECT_THAT(shapes, ElementsAre(ElementsAre(4, 0), ElementsAre(4, 3), ElementsAre(0, 3), ElementsAre(0, 3),
+                                  ElementsAre(4, 3)));
+  if (!has_opencl()) GTEST_SKIP() << "no OpenCL device";
+  const std::vector<float> x(12, 5);
+  EXPECT_THAT(run(program, {{"x", x}}), ElementsAre(SizeIs(0), Each(6), SizeIs(0), SizeIs(0), Each(4)));
+}
+
 TEST_F(Library, EqualKernelsAreOneWithSeveralLaunches) {
   const deplo::Program program = deplo::compile(
       expression("x = torch.randn(7, 100); y = torch.randn(7, 100); (F.softmax(x, dim=-1), F.softmax(y, dim=-1))"),
@@ -238,8 +253,6 @@ void expect_near(const std::vector<std::vector<float>>& found, const std::vector
   for (std::size_t i = 0; i < found.size(); ++i)
     EXPECT_THAT(found[i], ::testing::Pointwise(::testing::FloatNear(1e-4F), expected[i])) << "output " << i;
 }
-
-bool has_opencl() { return deplo::devices().front().id.starts_with("opencl"); }
 
 // The heuristic takes blocks. Both forms give the transform, with their outputs in the order of the arguments.
 TEST_F(Library, TakesTheFormThatTheHeuristicOrTheCallerChooses) {

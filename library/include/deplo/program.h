@@ -25,7 +25,7 @@ struct Tensor {
   std::string name;          // unique in the program
   DType dtype = DType::f32;  // 64-bit integers of PyTorch are i32 if all their values fit (docs/ir.md, "Integers")
   /// Extents; empty: a scalar. Inputs, outputs and parameters have the graph's extents, permuted for a parameter with a
-  /// `permutation`.
+  /// `permutation`. An extent is 0 only in an output without elements, which no launch writes.
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> strides;  // in elements, one for each extent
   /// Index into Program::slots. Each input, parameter and output has a slot of its own, so the caller may use existing
