@@ -98,6 +98,17 @@ TEST(StoreOpen, AnotherProgramsDatabaseIsLeftAlone) {
   EXPECT_EQ(sqlite::Database(folder.file("a.db")).integer("SELECT count(*) FROM sqlite_schema"), 1);
 }
 
+// Regression test: SQLite takes a file of one byte for an empty one, and so a store replaced it.
+TEST(StoreOpen, AFileOfOneByteIsNoEmptyStore) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("a.db");
+  std::ofstream(file) << "x";
+  std::string message;
+  EXPECT_EQ(exit_of_open(file, message), 1);
+  EXPECT_THAT(message, HasSubstr("a.db: expected a deplo database, found another kind of file"));
+  EXPECT_EQ(std::filesystem::file_size(file), 1U);
+}
+
 TEST(StoreOpen, ANewerVersionIsRefused) {
   const TemporaryFolder folder;
   Store::open(folder.file("a.db"));
