@@ -164,7 +164,7 @@ void keep_latest(std::vector<NamedSpace>& spaces) {
 }
 
 void export_pack(const ExportFlags& flags) {
-  const auto database = measure::open_read_only(flags.store);
+  const auto database = measure::open_to_read(flags.store);
   const measure::Pack pack =
       measure::upkeep::pack_of(*database, {.kernel = flags.kernel, .device = flags.device, .status = {}});
   if (pack.schedules.empty())

@@ -15,6 +15,7 @@
 #include "engine/compile/dispatch.h"
 #include "engine/learn/first_options.h"
 #include "measure/store/file/open.h"
+#include "measure/store/pack.h"
 #include "measure/store/upkeep/check.h"
 #include "measure/store/upkeep/front.h"
 #include "measure/store/upkeep/report.h"
@@ -32,7 +33,7 @@ struct ReadFlags {
 };
 
 std::unique_ptr<measure::sqlite::Database> open(const ReadFlags& flags) {
-  return measure::open_read_only(flags.store.file());
+  return measure::open_to_read(flags.store.file());
 }
 
 std::string print_sizes(const measure::sqlite::Rows& sizes) {
@@ -43,6 +44,13 @@ std::string print_sizes(const measure::sqlite::Rows& sizes) {
   return text;
 }
 
+/// Returns the version of the file. `read`: what is read instead of it, which may be a copy of the current version.
+std::int64_t version_of(const std::string& file, measure::sqlite::Database& read) {
+  constexpr std::string_view pragma = "PRAGMA user_version";
+  if (measure::is_pack(file)) return read.integer(pragma);
+  return measure::sqlite::Database(file, measure::sqlite::Access::read).integer(pragma);
+}
+
 void run_info(const ReadFlags& flags) {
   const std::string file = flags.store.file();
   if (flags.migrate) {
@@ -50,8 +58,8 @@ void run_info(const ReadFlags& flags) {
       throw Error(fmt::format("store {}: expected a store, found no such file", file));
     measure::open_database(file);
   }
-  const auto database = measure::open_read_only(file);
-  const std::int64_t version = database->integer("PRAGMA user_version");
+  const auto database = measure::open_to_read(file);
+  const std::int64_t version = version_of(file, *database);
   const std::uintmax_t bytes = std::filesystem::file_size(file);
   const measure::sqlite::Rows sizes = measure::upkeep::table_sizes(*database),
                               devices = measure::upkeep::device_summaries(*database),
@@ -127,13 +135,13 @@ void run_best(const ReadFlags& flags) {
 void run_diff(const ReadFlags& flags) {
   if (flags.stores.size() != 2)
     throw Error(fmt::format("diff: expected two stores, found {}; see --help", flags.stores.size()));
-  const auto a = measure::open_read_only(flags.stores[0]), b = measure::open_read_only(flags.stores[1]);
+  const auto a = measure::open_to_read(flags.stores[0]), b = measure::open_to_read(flags.stores[1]);
   print_answer(measure::upkeep::compare_bests(*a, *b), flags.json, "no valid trials");
 }
 
 int run_check(const ReadFlags& flags) {
   const std::string file = flags.store.file();
-  const auto database = measure::open_read_only(file);
+  const auto database = measure::open_to_read(file);
   const measure::sqlite::Rows faults = measure::upkeep::check_store(*database);
   print_answer(faults, flags.json, fmt::format("{}: sound", file));
   return faults.rows.empty() ? 0 : static_cast<int>(Exit::user);

@@ -28,8 +28,8 @@ class Store {
   /// or if the file is not a database, belongs to another program, is damaged or has a newer version. `longest_wait`:
   /// how long this and later calls wait for locks of other processes.
   static Store open(const std::string& path, std::chrono::milliseconds longest_wait = sqlite::longest_lock);
-  /// Opens an existing store only to read. The user needs no right to write to the file or its folder. Methods that
-  /// write throw Error.
+  /// Opens an existing store only to read, also one of an older version, which is not migrated. The user needs no right
+  /// to write to the file or its folder. Methods that write throw Error.
   static Store open_to_read(const std::string& path);
   ~Store();
   Store(Store&&) noexcept;

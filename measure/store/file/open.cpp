@@ -148,6 +148,26 @@ std::unique_ptr<sqlite::Database> open_existing(const std::string& path, std::in
   return database;
 }
 
+/// Checks the tables of a store of the current version, and lets the connection only read.
+void prepare_to_read(sqlite::Database& database, const std::string& path) {
+  check_tables(database, path, true);
+  database.limit_statements(sqlite::longest_statement);
+  add_key_functions(database);
+  add_fault_function(database);
+  database.execute("PRAGMA query_only = ON");
+}
+
+/// Returns a copy in memory of a store of an older version, migrated to the current version.
+std::unique_ptr<sqlite::Database> migrated_copy(sqlite::Database& older, const std::string& path) {
+  check_tables(older, path, false);
+  auto copy = std::make_unique<sqlite::Database>(path, sqlite::Access::memory);
+  sqlite::copy_database(older, *copy);
+  copy->limit_statements(sqlite::longest_statement);
+  add_key_functions(*copy);
+  migrate(*copy, path);
+  return copy;
+}
+
 }  // namespace
 
 std::unique_ptr<sqlite::Database> open_read_only(const std::string& path) {
@@ -161,20 +181,17 @@ std::unique_ptr<sqlite::Database> open_read_only(const std::string& path) {
   if (version < current_version)
     throw Error(fmt::format("store {}: has version {}, expected {}: `deplo db info --migrate {}` brings it up to date",
                             path, version, current_version, path));
-  check_tables(*database, path, true);
-  database->limit_statements(sqlite::longest_statement);
-  add_key_functions(*database);
-  add_fault_function(*database);
-  database->execute("PRAGMA query_only = ON");
+  prepare_to_read(*database, path);
   return database;
 }
 
 std::unique_ptr<sqlite::Database> open_to_read(const std::string& path) {
   if (is_pack(path)) return open_read_only(path);
   std::int64_t version = 0;
-  open_existing(path, version);
-  if (version < current_version && access(path.c_str(), W_OK) == 0) open_database(path);
-  return open_read_only(path);
+  auto database = open_existing(path, version);
+  if (version < current_version) database = migrated_copy(*database, path);
+  prepare_to_read(*database, path);
+  return database;
 }
 
 std::unique_ptr<sqlite::Database> open_in_memory() {

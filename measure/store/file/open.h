@@ -20,7 +20,8 @@ std::unique_ptr<sqlite::Database> open_database(const std::string& path,
 /// user needs only the right to read the file.
 /// Waits up to a second if another process is just creating the store.
 std::unique_ptr<sqlite::Database> open_read_only(const std::string& path);
-/// Like open_read_only(), but first migrates a store of an older version, if the user may write to it.
+/// Like open_read_only(), but reads a store of an older version, too: from a copy in memory that has the current
+/// version. The file is not changed.
 std::unique_ptr<sqlite::Database> open_to_read(const std::string& path);
 
 /// Returns an empty store in memory.

@@ -165,7 +165,6 @@ TEST_F(Db, DiffComparesTheBest) {
 TEST_F(Db, BadStoresAreOneLine) {
   write_file(folder_.path(), "text", std::string(5000, 'x'));
   write_file(folder_.path(), "empty", "");
-  fs::copy_file(fs::path(DEPLO_SOURCE_DIR) / "tests/fixtures/store_v1.sqlite", file("old.db"));
   const std::string future = make_store("future.db"), cut = make_store("cut.db");
   measure::sqlite::Database(future).execute("PRAGMA user_version = 99");
   fs::resize_file(cut, fs::file_size(cut) / 2);
@@ -175,14 +174,27 @@ TEST_F(Db, BadStoresAreOneLine) {
     EXPECT_THAT(refusal({command, file("text")}), HasSubstr("expected a deplo database, found another kind of file"));
     EXPECT_THAT(refusal({command, file("empty")}), HasSubstr("found an empty file"));
     EXPECT_THAT(refusal({command, future}), HasSubstr("has version 99"));
-    EXPECT_THAT(refusal({command, file("old.db")}), HasSubstr("deplo db info --migrate "));
     EXPECT_THAT(refusal({command, folder_.path().string()}), HasSubstr("found a directory"));
   }
   EXPECT_THAT(refusal({"best", cut}, 2), HasSubstr("damaged"));
   EXPECT_THAT(refusal({"merge", file("out.db"), store_, future}), HasSubstr("has version 99"));
   EXPECT_EQ(files(), before) << "also no out.db: all are looked at before anything is written";
-  EXPECT_EQ(db({"info", "--migrate", file("old.db")}).code, 0);
-  EXPECT_EQ(db({"best", file("old.db")}).code, 0);
+}
+
+TEST_F(Db, AStoreOfAnOlderVersionIsReadButNotChanged) {
+  const std::string old = file("old.db");
+  fs::copy_file(fs::path(DEPLO_SOURCE_DIR) / "tests/fixtures/store_v1.sqlite", old);
+  const std::string bytes = read_file(old);
+  for (const std::string command : {"best", "trials", "kernels", "failures", "families", "heuristics", "check"})
+    EXPECT_EQ(db({command, old}).code, 0) << command;
+  EXPECT_EQ(db({"diff", store_, old}).code, 0);
+  EXPECT_EQ(db({"export", "--store", old, "--pack", file("old.pack")}).code, 0);
+  EXPECT_THAT(db({"info", old}).out, HasSubstr("old.db: version 1, "));
+  EXPECT_THAT(refusal({"prune", old}), HasSubstr("deplo db info --migrate "));
+  EXPECT_THAT(refusal({"merge", store_, old}), HasSubstr("deplo db info --migrate "));
+  EXPECT_EQ(read_file(old), bytes);
+  EXPECT_EQ(db({"info", "--migrate", old}).code, 0);
+  EXPECT_EQ(db({"prune", old}).code, 0);
 }
 
 // Whatever the bytes are, a command prints an answer or one line of error.
