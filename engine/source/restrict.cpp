@@ -104,7 +104,8 @@ Restriction parse_restriction(const std::string& text, std::string_view place) {
   check_knob(restriction.knob, place);
   for (std::size_t start = equals + 1; start <= text.size();) {
     const std::size_t end = std::min(text.find(',', start), text.size());
-    if (end == start)
+    // A parameter of a kernel file may have an empty text as a value. A rule's knob has none, so it is a mistake there.
+    if (end == start && !is_of_kernel_file(restriction))
       throw Error(fmt::format("{}: expected a value after = and after each comma, found none in '{}'", place, text));
     restriction.values.push_back(parse_value(text.substr(start, end - start)));
     start = end + 1;

@@ -40,7 +40,8 @@ bool restricts(const Restriction&, std::span<const search::KnobInfo>);
 /// Reads a map from knobs to lists of values, in the order of the file. Throws Error `file:line: …`, also for an
 /// unknown rule.
 Restrictions read_restrictions(const Config&);
-/// Parses `KNOB=VALUE,VALUE,…`. Throws Error, prefixed by `place`.
+/// Parses `KNOB=VALUE,VALUE,…`. A value of a kernel file's parameter may be empty: `MATH=`. Throws Error, prefixed by
+/// `place`.
 Restriction parse_restriction(const std::string& text, std::string_view place);
 
 /// Returns the restrictions in configs/restrictions/NAME.yaml, or none for "none". Throws Error, prefixed by `place`.

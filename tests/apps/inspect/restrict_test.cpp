@@ -126,6 +126,13 @@ TEST(Restrict, ParametersOfAKernelFile) {
   EXPECT_EQ(left->knobs().at(0).options, std::vector<Value>{Value(8)});
 }
 
+TEST(Restrict, AParameterOfAKernelFileMayBeEmpty) {
+  const Fork math{"MATH", {std::string(), std::string("-cl-fast-relaxed-math")}};
+  EXPECT_EQ(engine::allowed_options(math, {engine::parse_restriction("MATH=", "here")}), std::vector<std::size_t>{0});
+  EXPECT_THAT(engine::allowed_options(math, {engine::parse_restriction("MATH=,-cl-fast-relaxed-math", "here")}),
+              ElementsAre(0, 1));
+}
+
 TEST(Restrict, TuneTakesThoseOfAKernelFile) {
   const measure::TemporaryFolder folder;
   const auto tuned = run_program({"deplo", "tune", "--space", example("matmul.yaml"), "--device", "ptx:sm_90",
