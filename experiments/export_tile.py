@@ -17,9 +17,12 @@ import ast
 import re
 import types
 
-import cuda.tile as ct
-from cuda.tile.compilation import (ArrayConstraint, CallingConvention, ConstantConstraint, KernelSignature, ScalarConstraint,
-                                   export_kernel)
+try:
+    import cuda.tile as ct
+    from cuda.tile.compilation import (ArrayConstraint, CallingConvention, ConstantConstraint, KernelSignature,
+                                       ScalarConstraint, export_kernel)
+except ModuleNotFoundError as error:
+    raise SystemExit(f"export_tile.py: expected cuTile Python (`pip install cuda-tile`), found {error}") from None
 
 TYPES = {'f16': ct.float16, 'bf16': ct.bfloat16, 'f32': ct.float32, 'f64': ct.float64, 'i8': ct.int8, 'i16': ct.int16,
          'i32': ct.int32, 'i64': ct.int64, 'f8e4m3': ct.float8_e4m3fn, 'f8e5m2': ct.float8_e5m2, 'i1': ct.bool_}

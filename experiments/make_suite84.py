@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Writes suite84.yaml from the table of the published suite: make_suite84.py kernel_suite_84.tsv > suite84.yaml"""
+import argparse
 import re
 import sys
 
@@ -44,8 +45,10 @@ def expression(op, shapes):
 
 
 def main():
-    sys.stdout.write(HEAD)
-    with open(sys.argv[1], encoding="utf-8") as table:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("table", metavar="FILE.tsv", type=argparse.FileType(encoding="utf-8"))
+    with parser.parse_args().table as table:
+        sys.stdout.write(HEAD)
         next(table)
         for line in table:
             name, op, shapes = line.split("\t")[:3]

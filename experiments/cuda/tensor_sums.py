@@ -6,11 +6,11 @@
       deplo run --space FOLDER/tensor_sums.yaml --configuration C --device DEVICE --outputs FOLDER/DEVICE/NAME
     python3 tensor_sums.py FOLDER cuda ptx:sm_90:truncated       # compares the results of two devices
 """
+import argparse
 import pathlib
 import random
 import shutil
 import struct
-import sys
 
 CONFIGURATIONS = {"f16": "TYPE=f16,IS_TF32=0,WGMMA=0", "bf16": "TYPE=bf16,IS_TF32=0,WGMMA=0",
                   "tf32": "TYPE=tf32,IS_TF32=1,WGMMA=0", "wgmma_f16": "TYPE=f16,IS_TF32=0,WGMMA=1",
@@ -46,13 +46,19 @@ def words_of(file):
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1])
-    if len(sys.argv) == 2:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("devices", nargs="*", help="two devices whose results are compared")
+    options = parser.parse_args()
+    folder = options.folder
+    if not options.devices:
         folder.mkdir(parents=True, exist_ok=True)
         write(folder)
         return
+    if len(options.devices) != 2:
+        parser.error(f"expected no device or two, found {len(options.devices)}")
     for name in CONFIGURATIONS:
-        one, other = (words_of(folder / device / name / "d.npy") for device in sys.argv[2:4])
+        one, other = (words_of(folder / device / name / "d.npy") for device in options.devices)
         differ = [i for i in range(len(one)) if one[i] != other[i]]
         print(f"{name}: {len(one) - len(differ)} of {len(one)} sums have equal bits"
               + "".join(f"; sum {i}: {one[i]:08x} and {other[i]:08x}" for i in differ[:3]))
