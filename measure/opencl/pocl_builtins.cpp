@@ -137,11 +137,12 @@ std::string atomics(std::string_view name) {
 std::string declarations(std::string_view name) {
   constexpr std::array<std::string_view, 16> of_one = {"ceil", "cos",  "cosh",  "erf", "exp",  "exp2", "fabs", "floor",
                                                        "log",  "log2", "rsqrt", "sin", "sinh", "sqrt", "tan",  "tanh"};
+  constexpr std::array<std::string_view, 3> ids = {"get_global_id", "get_group_id", "get_local_id"};
   constexpr std::array<std::string_view, 4> of_two = {"atan2", "copysign", "fmod", "pow"};
   constexpr std::array<std::string_view, 11> of_atomics = {"atomic_add", "atomic_and",   "atomic_cmpxchg", "atomic_max",
                                                            "atomic_min", "atomic_or",    "atomic_xchg",    "atomic_xor",
                                                            "atom_add",   "atom_cmpxchg", "atom_xchg"};
-  if (name == "get_group_id" || name == "get_local_id") return fmt::format("size_t {} {}(uint);\n", of_values, name);
+  if (is_one_of(name, ids)) return fmt::format("size_t {} {}(uint);\n", of_values, name);
   if (is_one_of(name, of_one)) return of_one_type(name, 1, floats);
   if (is_one_of(name, of_two)) return of_one_type(name, 2, floats);
   if (name == "fma") return of_one_type(name, 3, floats);

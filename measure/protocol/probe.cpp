@@ -35,8 +35,8 @@ std::string prelude(Dialect dialect, const DeviceInfo& info) {
   }
   return fmt::format(
       "#define KERNEL __kernel void\n#define GLOBAL __global\n#define V {0}\n"
-      "#define INDEX get_global_id(0)\n#define FMA fma\n#define W {1}\n#define ADD(s, v) s += v\n#define STORE(to, v) "
-      "{2}\n",
+      "#define INDEX (get_global_id(0))\n#define FMA(a, b, c) fma(a, b, c)\n#define W {1}\n#define ADD(s, v) s += v\n"
+      "#define STORE(to, v) {2}\n",
       info.cpu ? "float16" : "float4", info.cpu ? fmt::format("float{}", register_lanes(info)) : "float",
       info.cpu ? "__builtin_nontemporal_store(v, &to)" : "to = v");  // bypasses the caches, like stream_writes
 }

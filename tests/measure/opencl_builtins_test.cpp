@@ -34,6 +34,15 @@ TEST(OpenclBuiltins, AreThoseThatTheSourceCalls) {
   EXPECT_TRUE(text->ends_with("#line 1\n")) << "messages name the lines of the source";
 }
 
+TEST(OpenclBuiltins, AreFoundInTheTextOfAMacro) {
+  const auto text = builtins_of(
+      "#define INDEX (get_global_id(0))\n#define FMA(a, b, c) fma(a, b, c)\n"
+      "__kernel void f(__global float* a) { a[INDEX] = FMA(a[0], a[1], a[2]); }");
+  ASSERT_TRUE(text.has_value());
+  EXPECT_NE(text->find(" get_global_id(uint);"), std::string::npos);
+  EXPECT_NE(text->find(" fma(float, float, float);"), std::string::npos);
+}
+
 TEST(OpenclBuiltins, AreNoneForAFunctionThatIsNotKnown) {
   EXPECT_FALSE(builtins_of("__kernel void f(__global float* a) { a[0] = lgamma(a[0]); }").has_value());
   EXPECT_TRUE(builtins_of("__kernel void f(__global float* a) { a[0] = a[1]; }").has_value());

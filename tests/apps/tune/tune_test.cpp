@@ -246,6 +246,14 @@ TEST_F(Tune, ProgressIsPlainInAPipeAndTheTableIsOnStdout) {
 
 TEST_F(Tune, QuietSaysNothing) { EXPECT_EQ(run({"--config", tiny_, "--trials", "1", "--quiet"}).err, ""); }
 
+// Regression test: the kernel that measures the device's rate was first built without a function that it calls, and
+// Clang wrote "13 errors generated." to standard error.
+TEST_F(Tune, InThisProcessTheCompilerSaysNothing) {
+  const Ran ran = run({"-c", "torch.relu(torch.randn(64))", "--trials", "1", "--in-process", "--quiet"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.err, "");
+}
+
 TEST_F(Tune, CtrlCStopsWithEverythingStored) {
   const std::string yaml = write_file(
       folder_.path(), "long.yaml",
