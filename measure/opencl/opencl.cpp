@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -119,11 +121,29 @@ void bind_pocl_workers() {
   if (CPU_COUNT(&allowed) == sysconf(_SC_NPROCESSORS_ONLN)) setenv("POCL_AFFINITY", "1", /*overwrite=*/0);
 }
 
+/// Throws Error if the limit of the address space leaves too little for a driver. PoCL then waits forever or ends the
+/// process, or it cannot be loaded and looks as if it was not installed.
+void require_address_space() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  constexpr std::size_t mib = 1 << 20;
+  // For the compiler, and for the stack of a thread on each CPU. With 500 MB in all on two CPUs, PoCL waits forever.
+  const std::size_t needed = 464 + 8 * static_cast<std::size_t>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));
+  void* const space = mmap(nullptr, needed * mib, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (space == MAP_FAILED)
+    throw Error(fmt::format("no OpenCL device: a driver needs {} MiB of address space, but the process may have only "
+                            "{} MiB in all; see `ulimit -v`",
+                            needed, limit.rlim_cur / mib),
+                Exit::environment);
+  munmap(space, needed * mib);
+}
+
 /// The first call initialises the drivers. PoCL 3.1 does so without a lock: another thread would find devices that are
 /// not complete, and crash.
 std::vector<cl_device_id> find_devices() {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
+  require_address_space();
   bind_pocl_workers();
   use_own_pocl_folder();
   cl_uint count = 0;
@@ -225,6 +245,9 @@ class OpenclDevice final : public Device {
   }
 
   Result<Compiled> compile(const std::string& text, const std::string& options) {
+    if (is_pocl_platform(info_.platform))
+      if (const std::string why = why_too_short(); !why.empty())
+        throw CannotBuild(fmt::format("{} cannot build kernels: {}", info_.name, why));
     PoclFiles files("pocl-" +
                     digest(fmt::format("{}\n{}\n{}\n{}\n{}", info_.name, info_.driver, info_.platform, options, text)));
     auto program = build(text, options);

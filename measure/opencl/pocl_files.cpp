@@ -1,6 +1,7 @@
 #include "measure/opencl/pocl_files.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -26,6 +27,8 @@ namespace deplo::measure::opencl {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t longest_file = 1 << 20;  // in bytes; longer than each of PoCL's files for a program
 
 std::string bytes_of(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
@@ -119,9 +122,9 @@ class OwnFolder {
     return bytes;
   }
 
-  /// Writes a file that is larger than PoCL's files for a program, and removes it.
+  /// Writes a file that is longer than PoCL's files for a program, and removes it.
   std::string why_unwritable() const {
-    const std::string bytes(1 << 20, 'x');
+    const std::string bytes(longest_file, 'x');
     const fs::path file = root() / "probe";
     errno = 0;
     std::ofstream stream(file, std::ios::binary);
@@ -173,6 +176,13 @@ std::string why_unwritable() {
   std::string why;
   try_to([&](OwnFolder& own) { why = own.why_unwritable(); });
   return why;
+}
+
+std::string why_too_short() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= longest_file) return "";
+  return fmt::format("expected a limit of at least {} KiB for a file, found {} KiB; see `ulimit -f`",
+                     longest_file >> 10U, limit.rlim_cur >> 10U);
 }
 
 PoclFiles::PoclFiles(std::string key) : key_(std::move(key)) {

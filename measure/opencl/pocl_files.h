@@ -18,6 +18,10 @@ void use_own_pocl_folder();
 /// left on device"; "" if it can, or if there is no such folder.
 std::string why_unwritable();
 
+/// Returns why this process cannot write files as long as PoCL's, or "". LLVM ends the process if a file becomes longer
+/// than the limit.
+std::string why_too_short();
+
 /// PoCL's compiled files for one source. The constructor restores them from the cache; the destructor stores them, with
 /// all that was compiled in between. Other drivers write no such files, so nothing is stored for them. No function
 /// throws. Not thread-safe.

@@ -150,6 +150,17 @@ TEST_F(BadInput, NoOpenClDevice) {
   EXPECT_THAT(devices.out, ::testing::HasSubstr("\nopencl       not usable: no OpenCL device: expected an installed"));
 }
 
+// Regression test: PoCL or LLVM ended the process with a message of its own.
+TEST_F(BadInput, LimitsThatAreTooSmallForADriver) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer takes terabytes of address space";
+#endif
+  const std::vector<std::string> words{"deplo", "run", "-c", "torch.relu(torch.randn(7))", "--no-measure"};
+  expect(words, 2, "no OpenCL device: a driver needs ", {.max_memory = 300'000'000});
+  expect(words, 2, "expected a limit of at least 1024 KiB for a file, found 64 KiB; see `ulimit -f`",
+         {.largest_file = 64 << 10});
+}
+
 TEST_F(BadInput, FullDiskStopsWithTheStoreIntact) {
   const std::string yaml =
       write_file(folder_.path(), "x.yaml",
