@@ -1,5 +1,8 @@
 #include "ir/program.h"
 
+#include <algorithm>
+#include <set>
+
 #include "core/error.h"
 #include "ir/walk.h"
 
@@ -29,18 +32,25 @@ namespace {
 class PartlyWritten {
  public:
   explicit PartlyWritten(const Program& program) : program_(program), found_(program.buffers.size()) {
+    for_each(program.body, [&](const Stmt& stmt) {
+      for_each_name(stmt, [&](Use use, const std::string& name) {
+        if (use == Use::defines) values_.insert(name);
+      });
+    });
     walk(program.body, false);
   }
   const std::vector<bool>& found() const { return found_; }
 
  private:
   void walk(const Body& body, bool chosen) {
+    const auto is_value = [&](const std::string& name) { return values_.contains(name); };
+    const auto names_value = [&](const Expr& e) { return std::ranges::any_of(variables(e), is_value); };
     for (const Stmt& stmt : body) {
       if (const auto* write = stmt.as<Write>();
-          write != nullptr && (chosen || adds(write->mode) || names_value(program_.body, write->index)))
+          write != nullptr && (chosen || adds(write->mode) || std::ranges::any_of(write->index, names_value)))
         mark(write->buffer);
       const auto* condition = stmt.as<If>();
-      const bool by_value = condition != nullptr && names_value(program_.body, {condition->condition});
+      const bool by_value = condition != nullptr && names_value(condition->condition);
       if (const Body* inner = inner_body(stmt)) walk(*inner, chosen || by_value);
     }
   }
@@ -50,7 +60,8 @@ class PartlyWritten {
   }
 
   const Program& program_;
-  std::vector<bool> found_;  // index: the buffer's number
+  std::set<std::string> values_;  // collected once, because kernels of long rows have thousands of writes
+  std::vector<bool> found_;       // index: the buffer's number
 };
 
 }  // namespace
