@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "apps/cli/commands.h"
@@ -89,9 +91,11 @@ void add_space(Command command, int& exit_code) {
       .show_default();
   add_restrictions(command, flags->restrictions, "none");
   command.seldom()
-      .option("--probes", options.paths, "N", "Estimate from N random paths.")
-      .between(std::int64_t{1}, engine::max_count)
-      .show_default();
+      .option(
+          "--probes", options.paths, "N",
+          fmt::format("Estimate from N random paths [{}, or as many as all kernels take {} s of computing time for].",
+                      usual_paths, usual_seconds))
+      .between(std::int64_t{1}, engine::max_count);
   add_seed(command, options.seed, "Draw the random paths from this seed.");
   command.flag("--enumerate", options.enumerate, "Walk every schedule instead of random paths.");
   command.seldom()

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -110,16 +112,40 @@ class Explorer {
   std::map<std::string_view, std::map<std::string, std::size_t>> skips_;  // rule → reason → paths
 };
 
-void draw(Explorer& explorer, const SpaceOptions& options, Progress& progress, SpaceReport& report) {
+/// Returns the computing time of this process in seconds. It does not depend on the load of the machine, so a
+/// repetition walks about as many paths.
+double computing_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+/// Shares usual_seconds among the kernels: what one does not need is left to the others.
+class Allowance {
+ public:
+  explicit Allowance(std::size_t kernels) : kernels_(kernels) {}
+  /// Returns the computing time at which the next kernel's walk ends.
+  double next() {
+    CHECK(kernels_ > 0);
+    const double now = computing_seconds();
+    return now + std::max(end_ - now, 0.0) / static_cast<double>(kernels_--);
+  }
+
+ private:
+  std::size_t kernels_;  // those that are left
+  double end_ = computing_seconds() + usual_seconds;
+};
+
+void draw(Explorer& explorer, const SpaceOptions& options, Allowance& allowance, Progress& progress,
+          SpaceReport& report) {
   constexpr std::size_t closely = 250;  // number of paths; shares over them are exact to about 3%
+  const std::size_t wanted = options.paths ? static_cast<std::size_t>(*options.paths) : usual_paths;
+  const double end = options.paths ? std::numeric_limits<double>::infinity() : allowance.next();
   std::vector<double> weights;
-  while (weights.size() < options.paths && !interrupted()) {
+  while (weights.size() < wanted && !interrupted() && (weights.empty() || computing_seconds() < end)) {
     const Path path = explorer.random_path();
     explorer.add(path, weights.size() < closely);
     weights.push_back(weight(path));
-    progress.status(report.kernel, fmt::format("{} of {} paths", weights.size(), options.paths));
+    progress.status(report.kernel, fmt::format("{} of {} paths", weights.size(), wanted));
   }
-  report.interrupted = weights.size() < options.paths;
+  report.interrupted = weights.size() < wanted && interrupted() != 0;
+  report.shortened = weights.size() < wanted && !report.interrupted;
   if (!weights.empty()) report.leaves = search::estimate_leaves(weights, explorer.candidates());
 }
 
@@ -153,9 +179,12 @@ void enumerate(Explorer& explorer, const SpaceOptions& options, Progress& progre
 }
 
 SpaceReport explore_kernel(const engine::LoadedKernel& kernel, const Target& target, const SpaceOptions& options,
-                           Progress& progress, SpaceReport report) {
+                           Allowance& allowance, Progress& progress, SpaceReport report) {
   Explorer explorer(kernel, target, options);
-  (options.enumerate ? enumerate : draw)(explorer, options, progress, report);
+  if (options.enumerate)
+    enumerate(explorer, options, progress, report);
+  else
+    draw(explorer, options, allowance, progress, report);
   explorer.fill(report);
   return report;
 }
@@ -188,6 +217,9 @@ std::vector<SpaceReport> explore(const SpaceOptions& options, const std::vector<
   for (const engine::LoadedKernel& kernel : kernels) loops.push_back(kernel.loop);
   const std::vector<std::size_t> first = engine::first_equals(loops);
   std::vector<SpaceReport> reports;
+  std::size_t distinct = 0;
+  for (std::size_t i = 0; i < first.size(); ++i) distinct += first[i] == i ? 1 : 0;
+  Allowance allowance(distinct);
   for (std::size_t i = 0; i < kernels.size() && !interrupted(); ++i) {
     SpaceReport report;
     report.kernel = title_of(kernels[i], options);
@@ -195,7 +227,7 @@ std::vector<SpaceReport> explore(const SpaceOptions& options, const std::vector<
     if (first[i] != i)
       report.as = kernels[first[i]].number;
     else
-      report = explore_kernel(kernels[i], target, options, progress, std::move(report));
+      report = explore_kernel(kernels[i], target, options, allowance, progress, std::move(report));
     reports.push_back(std::move(report));
   }
   return reports;

@@ -14,11 +14,16 @@
 
 namespace deplo::apps {
 
+/// How many random paths are walked if the user names no number: this many, or as many as all kernels together take
+/// this computing time for.
+inline constexpr std::size_t usual_paths = 2000;
+inline constexpr int usual_seconds = 20;
+
 struct SpaceOptions {
   engine::KernelSelection selection;
   std::string target = "opencl-cpu";
   engine::Restrictions restrictions = {};
-  std::size_t paths = 2000;
+  std::optional<std::int64_t> paths = {};  // nullopt: see usual_paths
   std::uint64_t seed = 0;
   bool enumerate = false;       // visit every candidate instead of random paths
   std::size_t limit = 100'000;  // maximum number of candidates to enumerate
@@ -47,6 +52,7 @@ struct SpaceReport {
   std::optional<std::size_t> as;  // number of the earlier kernel that this one equals; all members below are then empty
   search::Estimate leaves;        // the number of candidates: estimated, or exact after an enumeration
   bool interrupted = false;       // true: not all paths were walked
+  bool shortened = false;         // true: not all of usual_paths were walked, because they take too long
   std::vector<SpaceLevel> levels;
   std::size_t examined = 0;      // number of paths (the first ones) from which the next three members were computed
   std::size_t candidates = 0;    // distinct candidates on these paths

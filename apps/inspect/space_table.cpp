@@ -64,6 +64,12 @@ std::string print(const SpaceOptions& options, const SpaceReport& report, std::s
   if (report.leaves.paths == 0) return text + "interrupted\n";
   if (!report.levels.empty()) text += level_table(report, width) + "\n";
   text += line(leaves_line(options, report), width) + line(duplicates_line(options, report), width);
+  if (report.shortened)
+    text +=
+        line(fmt::format("fewer than {} paths, because all kernels have {} s of computing time together; --probes N "
+                         "walks N paths of each",
+                         usual_paths, usual_seconds),
+             width);
   if (report.interrupted) text += "interrupted\n";
   return report.skips.empty() ? text : text + "\n" + skip_table(report, width);
 }
@@ -100,6 +106,7 @@ Json report_json(const SpaceOptions& options, const SpaceReport& report) {
                        {"distinct_candidates", report.candidates},
                        {"distinct_kernels", report.kernels},
                        {"interrupted", report.interrupted},
+                       {"shortened", report.shortened},
                        {"skips", Json::array(report.skips, skips_json)},
                        {"levels", Json::array(report.levels, level_json)}});
 }

@@ -48,6 +48,17 @@ void expect_error(const std::vector<std::string>& flags, const std::string& text
 
 const std::vector<std::string> gelu = {"-k", "gelu", "-s", "M=2", "-s", "N=6"};
 
+// Regression test: each of the sort's many kernels took a minute.
+TEST(Space, ManyLargeKernelsShareTheTime) {
+  const auto kernels = nlohmann::json::parse(good({"-c", "torch.sort(torch.randn(1, 1000000))", "--json"}))["kernels"];
+  ASSERT_GT(kernels.size(), 10U);
+  for (const auto& kernel : kernels) {
+    EXPECT_GE(kernel["paths"], 1);
+    EXPECT_FALSE(kernel["interrupted"]);
+    EXPECT_EQ(kernel["shortened"], kernel["paths"] < 2000);
+  }
+}
+
 std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more) {
   words.insert(words.end(), more.begin(), more.end());
   return words;
