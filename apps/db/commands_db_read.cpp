@@ -159,6 +159,9 @@ void expect_distinct(const std::vector<std::string>& columns) {
 
 void run_sql(const ReadFlags& flags) {
   if (flags.sql.empty()) throw Error("sql: expected a SELECT, found none; see --help");
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(flags.sql, ignored))
+    throw Error(fmt::format("sql: expected a SELECT, and the store after it, found the file '{}' first", flags.sql));
   const measure::sqlite::Rows rows = measure::sqlite::select(*open(flags), flags.sql);
   if (flags.json) expect_distinct(rows.columns);
   print_answer(rows, flags.json, "no rows");

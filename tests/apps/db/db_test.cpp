@@ -245,6 +245,7 @@ TEST_F(Db, SqlOnlyReads) {
   EXPECT_THAT(refusal({"sql", "UPDATE sqlite_master SET sql = ''", store_}), HasSubstr("may not be modified"));
   EXPECT_THAT(refusal({"sql", "SELECT no_column FROM trial", store_}), HasSubstr("no such column: no_column"));
   EXPECT_THAT(refusal({"sql", "", store_}), HasSubstr("found none"));
+  EXPECT_THAT(refusal({"sql", store_, "SELECT 1"}), HasSubstr("expected a SELECT, and the store after it, found the"));
   EXPECT_EQ(read_file(store_), bytes);
   EXPECT_EQ(db({"sql", "SELECT 'a\nb' AS text, NULL AS none, 1.5 AS real; -- a comment", store_}).out,
             "text  none  real\na b   -     1.50\n");
