@@ -44,7 +44,8 @@ void merge_into_pack(const std::string& pack, std::vector<std::string> sources) 
 
 bool names_pack(const std::string& file) {
   std::error_code error;
-  return measure::is_pack(file) || (file.ends_with(".pack") && !std::filesystem::exists(file, error));
+  const bool is_new = !std::filesystem::exists(file, error) || std::filesystem::is_empty(file, error);
+  return measure::is_pack(file) || (file.ends_with(".pack") && is_new);
 }
 
 void run_merge(const MergeFlags& flags) {

@@ -11,6 +11,7 @@
 #include "core/file.h"
 #include "core/rng.h"
 #include "drawn_seeds.h"
+#include "measure/store/pack.h"
 #include "measure/store_fixture.h"
 
 namespace deplo::testing {
@@ -226,6 +227,15 @@ TEST_F(Db, BadFlagsAreOneLine) {
   EXPECT_THAT(refusal({"merge", store_}), HasSubstr("expected a store to write and at least one to read"));
   EXPECT_THAT(refusal({"merge", store_, store_}), HasSubstr("the same file"));
   EXPECT_THAT(refusal({"info", store_, "--bad"}), HasSubstr("--bad"));
+}
+
+// Regression test: the empty file became a store.
+TEST_F(Db, MergeFillsAnEmptyPack) {
+  const std::string from = file("from.db"), pack = write_file(folder_.path(), "empty.pack", "");
+  fs::copy_file(fs::path(DEPLO_SOURCE_DIR) / "tests/fixtures/store_v1.sqlite", from);
+  EXPECT_EQ(db({"info", "--migrate", from}).code, 0);
+  EXPECT_THAT(db({"merge", pack, from}).out, HasSubstr("empty.pack: 2 schedules of 1 device"));
+  EXPECT_TRUE(measure::is_pack(pack));
 }
 
 // An object of JSON would keep one of two values with the same name.
