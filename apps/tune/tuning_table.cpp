@@ -53,10 +53,10 @@ std::string numbers(const std::string& heuristic, const std::string& best, const
 // Returns "name x3" for a kernel that stands for three. The name is cut to the width, the count is not.
 std::string label(const engine::Row& row, std::size_t width) {
   const std::string times = row.count() > 1 ? fmt::format(" x{}", row.count()) : "";
-  return cut(row.name, width - std::min(width, times.size())) + times;
+  return cut(printable(row.name), width - std::min(width, times.size())) + times;
 }
 
-std::size_t label_width(const engine::Row& row) { return columns(label(row, columns(row.name) + 24)); }
+std::size_t label_width(const engine::Row& row) { return columns(label(row, columns(printable(row.name)) + 24)); }
 
 // Sums the kernels of the heuristic's decisions of fusion, each as often as it occurs. The best time of a graph is that
 // of the kernels which the graph becomes. All sums are 0 while one of the kernels has no valid time.

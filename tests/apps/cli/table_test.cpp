@@ -55,6 +55,16 @@ TEST(Table, OneLinePerKernelWhereThereIsRoom) {
   EXPECT_THAT(text, HasSubstr("3 trials known from deplo.db"));
 }
 
+TEST(Table, ANameStaysOnItsLine) {
+  engine::Summary summary = example();
+  summary.rows[1].name = "a\tb\nc";
+  for (const std::size_t width : {0U, 40U}) {
+    const std::string text = print_table(summary, width);
+    EXPECT_EQ(text.find('\t'), std::string::npos) << text;
+    EXPECT_EQ(text.find("\nc "), std::string::npos) << text;
+  }
+}
+
 TEST(Table, EqualKernelsCount) {
   engine::Summary summary = example();
   summary.rows[1] = summary.rows[0];
