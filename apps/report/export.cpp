@@ -47,9 +47,9 @@ std::vector<std::string> file_names(const std::vector<Plot>& plots) {
 }
 
 fs::path make_folder(const std::string& folder) {
-  std::error_code error;
+  std::error_code error, ignored;
   fs::create_directories(folder, error);
-  if (!fs::is_directory(folder))
+  if (!fs::is_directory(folder, ignored))
     throw Error(fmt::format("{}: cannot create the folder: {}", folder, error ? error.message() : "it is a file"),
                 Exit::environment);
   return folder;

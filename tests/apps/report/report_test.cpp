@@ -421,6 +421,7 @@ TEST_F(Report, BadInput) {
   refuses({file("good.db"), "-o", file("no/such/x.html")}, 2, "cannot be written: No such file");
   refuses({file("good.db"), "-o", "/dev/full"}, 2, "cannot be written: No space left");
   refuses({file("good.db"), out, "--svg", text}, 2, "cannot create the folder");
+  refuses({file("good.db"), out, "--svg", std::string(300, 'n')}, 2, "cannot create the folder: File name too long");
   const std::string json =
       deplo::testing::write_file(folder_.path(), "c.json", print_comparison_json(small_comparison(folder_)));
   refuses({json, out}, 2, "cannot be written: File too large", {.largest_file = 4096});
