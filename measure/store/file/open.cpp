@@ -33,7 +33,7 @@ void check_file(const std::string& path) {
   if (fs::is_directory(path, ignored)) throw Error(fmt::format("store {}: expected a file, found a directory", path));
   if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored))
     throw Error(fmt::format("store {}: expected a file, found something else", path));
-  // SQLite takes a file of one byte for an empty one, because it writes such files itself on some file systems of macOS.
+  // SQLite takes a file of one byte for an empty one, because it writes such files itself on file systems of macOS.
   if (fs::file_size(path, ignored) == 1)
     throw Error(fmt::format("store {}: expected a deplo database, found another kind of file", path));
 }
