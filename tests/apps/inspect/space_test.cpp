@@ -50,8 +50,8 @@ const std::vector<std::string> gelu = {"-k", "gelu", "-s", "M=2", "-s", "N=6"};
 
 // Regression test: each of the sort's many kernels took a minute.
 TEST(Space, ManyLargeKernelsShareTheTime) {
-  const auto kernels = nlohmann::json::parse(good({"-c", "torch.sort(torch.randn(1, 1000000))", "--json"}))["kernels"];
-  ASSERT_GT(kernels.size(), 10U);
+  const auto kernels = nlohmann::json::parse(good({"-c", "torch.sort(torch.randn(1, 100000))", "--json"}))["kernels"];
+  ASSERT_GT(kernels.size(), 5U);
   for (const auto& kernel : kernels) {
     EXPECT_GE(kernel["paths"], 1);
     EXPECT_FALSE(kernel["interrupted"]);
