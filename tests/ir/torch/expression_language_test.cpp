@@ -101,6 +101,38 @@ TEST(ExpressionLanguage, TensorsOfFloat64AreFloat32WithANote) {
   EXPECT_EQ(parse_expression("torch.ones(3) if torch.randn(3).dtype == torch.float64 else torch.zeros(3)").note, "");
 }
 
+TEST(ExpressionLanguage, ModulesConvertTheirParametersAndBuffers) {
+  const auto same = [](const std::string& text, const std::string& other) {
+    EXPECT_EQ(parse_expression(text), parse_expression(other)) << text;
+  };
+  const std::string x = "x = torch.randn(5, 4); ", h = "m(x.half())", b = "m(x.bfloat16())";
+  const std::string half = x + "m = nn.Linear(4, 3, dtype=torch.float16); ";
+  const std::string bfloat = x + "m = nn.Linear(4, 3, dtype=torch.bfloat16); ";
+  same(x + "m = nn.Linear(4, 3).half(); " + h, half + h);
+  same(x + "m = nn.Linear(4, 3).to(torch.half); " + h, half + h);
+  same(x + "m = nn.Linear(4, 3).to('cpu', torch.half); " + h, half + h);
+  same(x + "m = nn.Linear(4, 3).to(device='cpu', dtype=torch.half); " + h, half + h);
+  same(x + "m = nn.Linear(4, 3).to('cpu'); m.to(nn.Linear(1, 1, dtype=torch.half).weight); " + h, half + h);
+  same(x + "m = nn.Linear(4, 3).bfloat16(); " + b, bfloat + b);
+  same(x + "m = nn.Linear(4, 3).type(torch.bfloat16); " + b, bfloat + b);
+  same(x + "m = nn.Linear(4, 3).half().float(); m(x)", x + "m = nn.Linear(4, 3); m(x)");
+  same(x + "m = nn.Sequential(nn.Linear(4, 3)).half(); " + h,
+       x + "m = nn.Sequential(nn.Linear(4, 3, dtype=torch.float16)); " + h);
+  same("m = nn.LSTM(4, 3).half(); m(torch.randn(1, 1, 4).half())[0]",
+       "m = nn.LSTM(4, 3, dtype=torch.float16); m(torch.randn(1, 1, 4).half())[0]");
+  // A parameter that was used is converted from then on. A plain attribute is no buffer, and integers stay integers.
+  same("m = nn.Linear(4, 3); y = m.weight + 1; m.half(); y, m.weight * 2",
+       "m = nn.Linear(4, 3); y = m.weight + 1; y, m.weight.half() * 2");
+  const std::string module =
+      "class M(nn.Module):\n  def __init__(self):\n    super().__init__()\n    self.plain = torch.ones(2)\n"
+      "    self.register_buffer('b', torch.ones(2))\n    self.register_buffer('i', torch.arange(2))\n"
+      "    self.p = nn.Parameter(torch.arange(2.))\nm = M()\n";
+  same(module + "m.half(); m.plain, m.b, m.i, m.p", module + "m.plain, m.b.half(), m.i, m.p.half()");
+  EXPECT_EQ(value("len([p for p in nn.ParameterList([nn.Parameter(torch.arange(2.))]).parameters()])"), 1);
+  EXPECT_EQ(value("1 if isinstance(nn.Parameter(torch.arange(2.)), nn.Parameter) else 2"), 1);
+  EXPECT_NE(error_of("nn.Linear(4, 3).to(torch.int32)").find("expected a dtype of floats"), std::string::npos);
+}
+
 TEST(ExpressionLanguage, AnImportThatFailsHasAHandler) {
   const auto x = [](std::string text) {
     return parse_expression(text.append("\ntorch.full((1,), x)")).nodes[0].number("value");

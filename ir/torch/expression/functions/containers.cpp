@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <optional>
 #include <set>
 
 #include "ir/torch/expression/functions/library.h"
@@ -97,8 +98,9 @@ class Contents {
     return object.module && (name == "running_mean" || name == "running_var");
   }
   void add_parameter(const Value& value, const std::string& path) {
+    if (!is_parameter(value)) return;
     auto* const* leaf = value.as<Leaf*>();
-    if (leaf && (*leaf)->parameter && seen_.insert(*leaf).second)
+    if (leaf ? seen_.insert(*leaf).second : seen_tensors_.insert(value.as<Tensor>()->id).second)
       parameters.push_back(make_list({{session_.text(path)}, value}));
   }
   void add_module(const Value& value, const std::string& path) {
@@ -106,6 +108,7 @@ class Contents {
   }
   Session& session_;
   std::set<const void*> seen_;
+  std::set<Id> seen_tensors_;
 };
 
 Value without_paths(const Values& pairs) {
@@ -143,10 +146,64 @@ Value apply(const Call& c) {
 }
 Value itself(const Call& c) { return c.value("self"); }
 
-Value to_double(const Call& c) {
-  c.session.computed(DType::f64);
+// Conversions. A drawn parameter stays the same tensor, as in PyTorch. A buffer becomes another tensor.
+
+Value converted(Session& session, const Value& value, DType dtype) {
+  if (value.as<Leaf*>() && is_parameter(value)) {
+    session.convert(value, dtype);
+    return value;
+  }
+  return {Tensor{session.cast(session.tensor(value), dtype), false, is_parameter(value)}};
+}
+
+void convert_own(Session& session, Object& object, bool (*is_chosen)(DType), DType dtype) {
+  const auto chosen = [&](const Value& v) { return is_tensor(v) && is_chosen(session.type_of(v).dtype); };
+  std::vector<std::pair<std::string, Value>> changed;
+  for (const auto& [name, value] : object.attributes)
+    if (chosen(value) && (is_parameter(value) || object.buffers.contains(name)))
+      changed.emplace_back(name, converted(session, value, dtype));
+  for (auto& [name, value] : changed) object.attributes.insert_or_assign(name, std::move(value));
+  for (auto& [name, value] : object.items)
+    if (chosen(value)) value = converted(session, value, dtype);
+}
+
+void convert_all(const Call& c, bool (*is_chosen)(DType), DType dtype) {
+  const Value all = modules(c);
+  for (const Value& module : *all.as<List>()->items) convert_own(c.session, **module.as<Object*>(), is_chosen, dtype);
+}
+
+template <DType dtype>
+Value to_floats(const Call& c) {
+  convert_all(c, is_float, c.session.computed(dtype));
   return c.value("self");
 }
+
+// `type` also converts tensors of integers.
+Value to_type(const Call& c) {
+  convert_all(
+      c, [](DType) { return true; }, c.dtype("dst_type"));
+  return c.value("self");
+}
+
+/// Returns the dtype that a module or a tensor names, or nullopt for a device.
+std::optional<DType> requested_dtype(const Call& c, std::string_view parameter) {
+  const Value& target = c.value(parameter);
+  if (is_tensor(target)) return c.session.type_of(target).dtype;
+  const bool is_device = target.as<std::string_view>() || target.as<std::int64_t>() || target.as<Opaque>();
+  return target.none() || is_device ? std::nullopt : std::optional(c.dtype(parameter));
+}
+
+// Evaluates to(dtype), to(device, dtype), to(tensor) and to(device).
+Value to(const Call& c) {
+  std::optional<DType> dtype = requested_dtype(c, "device");
+  if (c.given("dtype")) dtype = c.dtype("dtype");
+  if (!dtype && c.given("tensor")) dtype = requested_dtype(c, "tensor");
+  if (!dtype) return c.value("self");
+  if (!is_float(*dtype)) c.fail("dtype", "a dtype of floats for the parameters of a module");
+  convert_all(c, is_float, *dtype);
+  return c.value("self");
+}
+
 Value nothing(const Call&) { return {}; }
 Value update(const Call& c) {
   Object& object = holder(c);
@@ -170,6 +227,7 @@ Value register_buffer(const Call& c) {
   if (!self || (!is_tensor(c.value("tensor")) && !is_object && c.given("tensor"))) c.fail("tensor", "a tensor");
   c.session.give_name(c.value("tensor"), *self, c.text("name"));
   (*self)->attributes.insert_or_assign(std::string(c.text("name")), c.value("tensor"));
+  (*self)->buffers.emplace(c.text("name"));
   return {};
 }
 Value register_parameter(const Call& c) {
@@ -201,9 +259,12 @@ constexpr std::array rows = {
     Function{"parameters", of_module, "self, recurse=True", parameters},
     Function{"named_parameters", of_module, "self, prefix='', recurse=True", named_parameters},
     Function{"apply", of_module, "self, fn", apply},
-    Function{"to", of_module, "self, *args, **options", itself},
-    Function{"float", of_module, "self", itself},
-    Function{"double", of_module, "self", to_double},
+    Function{"to", of_module, "self, device=None, dtype=None, non_blocking=False, *, tensor=None, memory_format=None", to},
+    Function{"type", of_module, "self, dst_type", to_type},
+    Function{"float", of_module, "self", to_floats<DType::f32>},
+    Function{"double", of_module, "self", to_floats<DType::f64>},
+    Function{"half", of_module, "self", to_floats<DType::f16>},
+    Function{"bfloat16", of_module, "self", to_floats<DType::bf16>},
     Function{"update", of_module, "self, modules", update},
     Function{"register_forward_pre_hook", of_module, "self, hook", add_hook},
     Function{"reset_parameters", of_module, "self", nothing},

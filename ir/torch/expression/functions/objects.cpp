@@ -24,7 +24,6 @@ bool is_function(const Value& x) { return x.as<Builtin>() || x.as<Method>() || i
 
 bool is_builtin_instance(const Value& value, std::string_view name) {
   const List* list = value.as<List>();
-  auto* const* leaf = value.as<Leaf*>();
   if (name == "int") return value.as<std::int64_t>() || value.as<bool>();
   if (name == "float") return value.as<double>() != nullptr;
   if (name == "bool") return value.as<bool>() != nullptr;
@@ -35,7 +34,7 @@ bool is_builtin_instance(const Value& value, std::string_view name) {
   if (name == "dict") return value.as<Dict*>() != nullptr;
   if (name == "defaultdict") return value.as<Dict*>() && (*value.as<Dict*>())->factory;
   if (name == "Tensor") return is_tensor(value);
-  if (name == "Parameter") return leaf && (*leaf)->parameter;
+  if (name == "Parameter") return is_parameter(value);
   if (name == "type") return is_class(value);
   return name == "object";
 }
@@ -159,6 +158,7 @@ class Copies {
     Object* copy = made_[&object] = session_.make_object();
     copy->type = object.type;
     copy->module = object.module;
+    copy->buffers = object.buffers;
     for (const auto& [name, value] : object.attributes) set_attribute(session_, *copy, name, of(value, level + 1));
     for (const auto& [name, value] : object.items) {
       copy->items.emplace_back(name, of(value, level + 1));
@@ -174,7 +174,7 @@ class Copies {
   Value copied(const Value& tensor, Id id) {
     const auto [copy, is_new] = tensors_.try_emplace(id);
     if (is_new) copy->second = session_.copy(session_.tensor(tensor));
-    return {Tensor{copy->second}};
+    return {Tensor{copy->second, false, is_parameter(tensor)}};
   }
   Dict* of(const Dict& dict, int level) {
     Dict* copy = session_.make_dict();

@@ -161,13 +161,13 @@ std::optional<Fill> range_of(const Call& c, const Value& data) {
   }
 }
 
-// Makes a parameter of a new tensor of random or equal numbers. Returns other tensors unchanged.
+// Makes a parameter of a new tensor of random or equal numbers. Other tensors stay what they are in the graph.
 Value parameter(const Call& c) {
   const Value& data = c.value("data");
   if (!is_tensor(data)) c.fail("data", "a tensor");
   if (const auto* leaf = data.as<Leaf*>()) {
     if (!(*leaf)->id) (*leaf)->parameter = true;
-    return data;
+    return (*leaf)->parameter ? data : Value{Tensor{*(*leaf)->id, false, true}};
   }
   const Id id = c.tensor("data");
   const TensorType type = c.session.type(id);
@@ -177,7 +177,8 @@ Value parameter(const Call& c) {
   }
   if (const auto fill = range_of(c, data)) return {c.session.make_leaf(type, *fill, true)};
   const auto constant = constant_of(c, data);
-  return constant ? Value{c.session.make_leaf(type, {Fill::Draw::constant, *constant, 0}, true)} : data;
+  if (constant) return {c.session.make_leaf(type, {Fill::Draw::constant, *constant, 0}, true)};
+  return {Tensor{data.as<Tensor>()->id, false, true}};
 }
 
 // torch.Tensor(2, 3) makes zeros, because its values are unspecified. torch.Tensor([1, 2]) makes a tensor of these

@@ -143,6 +143,14 @@ void Session::set_data(const Value& value, const Value& source) {
   in_place_.refresh(id_of(value), tensor(source));
 }
 
+void Session::convert(const Value& value, DType dtype) {
+  auto* const* leaf = value.as<Leaf*>();
+  if (leaf && !(*leaf)->id)
+    (*leaf)->type.dtype = dtype;
+  else if (type_of(value).dtype != dtype)
+    set_data(value, {Tensor{cast(tensor(value), dtype)}});
+}
+
 void Session::show(const Value& value, Id view) { in_place_.refresh(id_of(value), view); }
 
 Id Session::copy(Id tensor) {

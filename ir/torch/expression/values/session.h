@@ -60,6 +60,8 @@ class Session {
   void put(const Value& tensor, const Value& value);
   /// Executes `tensor.data = value`: from here on, the tensor shares memory with `value`. Its views do not change.
   void set_data(const Value& tensor, const Value& value);
+  /// Executes `tensor.data = tensor.to(dtype)`. A parameter that is not used yet is drawn in this dtype.
+  void convert(const Value& tensor, DType);
   /// Makes a tensor a view of itself under all its names, as `tensor.t_()` does. Its other views do not change.
   void show(const Value& tensor, Id view);
   Id size() const { return static_cast<Id>(builder_.size()); }

@@ -49,6 +49,11 @@ std::optional<double> to_number(const Value& value) {
 }
 
 bool is_tensor(const Value& value) { return value.as<Tensor>() || value.as<Leaf*>(); }
+bool is_parameter(const Value& value) {
+  if (const Tensor* tensor = value.as<Tensor>()) return tensor->parameter;
+  auto* const* leaf = value.as<Leaf*>();
+  return leaf && (*leaf)->parameter;
+}
 
 bool holds_others(const Object& o) { return o.module && o.module->function.empty(); }
 bool holds_parameters(const Object& o) { return o.module && o.module->name.starts_with("Parameter"); }

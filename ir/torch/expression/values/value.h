@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -44,6 +45,7 @@ struct Tensor {
   // The result of max or min along a dimension: the tensor of values. The indices have no node, but are those of the
   // node `id`, even if the values were changed in place.
   bool pair = false;
+  bool parameter = false;  // what nn.Parameter makes of a tensor that is not drawn
 };
 /// A tensor of random numbers, or a parameter. It becomes a node of the graph when it is used. A tensor of random
 /// numbers also becomes a node when it gets a name.
@@ -142,6 +144,7 @@ struct Object {
   const Object* parent = nullptr;  // the first object that got this object as an attribute
   std::string name;                // the name of that attribute
   AttributeList attributes;
+  std::set<std::string, std::less<>> buffers;        // the names of attributes that register_buffer added
   std::vector<std::pair<std::string, Value>> items;  // the named items of a Sequential, ModuleList or ModuleDict
 };
 
@@ -151,6 +154,7 @@ std::string describe(const Value&);
 std::optional<std::int64_t> to_integer(const Value&);
 std::optional<double> to_number(const Value&);
 bool is_tensor(const Value&);
+bool is_parameter(const Value&);
 bool holds_others(const Object&);      // whether the object is a container of modules or parameters
 bool holds_parameters(const Object&);  // whether the object is a ParameterList or ParameterDict
 Value make_list(Values items);         // a tuple; throws Error if tuples are nested too deeply
