@@ -220,7 +220,7 @@ const std::vector<Case> creation_cases = {
     {"torch.arange(4.0)", "arange(end=4, dtype=float32) -> (4,) float32"},
     {"torch.set_default_dtype(torch.float16); torch.zeros(2, dtype=torch.get_default_dtype())",
      "full(shape=[2], value=0.0, dtype=float16) -> (2,) float16"},
-    {"x * torch.tensor(0.5)", "mul(x, tensor_c0) -> (2, 3) float32"},
+    {"x * torch.tensor(0.5)", "full(shape=[], value=0.5) -> () float32|mul(x, full) -> (2, 3) float32"},
     {"nn.Parameter(torch.randn(3)) + x", "add(p_weight, x) -> (2, 3) float32"},
 };
 

@@ -101,6 +101,24 @@ TEST(ExpressionLanguage, TensorsOfFloat64AreFloat32WithANote) {
   EXPECT_EQ(parse_expression("torch.ones(3) if torch.randn(3).dtype == torch.float64 else torch.zeros(3)").note, "");
 }
 
+TEST(ExpressionLanguage, ATensorOfANumberIsNoNumber) {
+  const auto type = [](const std::string& text) {
+    const Graph graph = parse_expression(text);
+    return print(graph.nodes[static_cast<std::size_t>(graph.outputs[0])].type);
+  };
+  EXPECT_EQ(type("torch.tensor(2.5)"), "() float32");
+  EXPECT_EQ(type("torch.tensor(2.5).sum(0)"), "() float32");
+  EXPECT_EQ(type("torch.tensor(2.5).softmax(-1)"), "() float32");
+  EXPECT_EQ(type("torch.tensor(2.5).max(0).values"), "() float32");
+  EXPECT_EQ(type("torch.randn(()).half() * torch.tensor(2.5)"), "() float32");
+  EXPECT_EQ(type("torch.randn(3).half() * torch.tensor(2.5)"), "(3,) float16");
+  EXPECT_EQ(type("torch.tensor(True) + torch.tensor(1.5, dtype=torch.float16)"), "() float16");
+  EXPECT_EQ(type("torch.where(torch.tensor([True]), torch.tensor([2], dtype=torch.uint8), torch.tensor(1000))"),
+            "(1,) uint8");
+  EXPECT_EQ(parse_expression("torch.set_default_dtype(torch.bfloat16); torch.tensor(0.1, dtype=torch.float32)"),
+            parse_expression("torch.full((), 0.1, dtype=torch.float32)"));
+}
+
 TEST(ExpressionLanguage, ModulesConvertTheirParametersAndBuffers) {
   const auto same = [](const std::string& text, const std::string& other) {
     EXPECT_EQ(parse_expression(text), parse_expression(other)) << text;

@@ -65,6 +65,22 @@ void flatten(const Call& c, const Value& data, std::size_t level, Shape& shape, 
   for (const Value& item : *list->items) flatten(c, item, level + 1, shape, numbers);
 }
 
+/// Returns the dtype of a tensor of floats before it is converted to a requested dtype. A float is rounded once.
+DType dtype_of_floats(const Call& c) {
+  const bool requested = c.given("dtype") && is_float(c.dtype("dtype"));
+  return requested ? c.dtype("dtype") : c.session.default_dtype;
+}
+
+/// Returns a tensor without dimensions. A scalar node would be a number of Python, which is promoted in another way. It
+/// stands only for integers that `full` does not take.
+Id without_dimensions(const Call& c, const Value& number) {
+  constexpr double limit = 0x1p53;
+  const double value = *to_number(number);
+  if (to_integer(number) && std::abs(value) > limit) return c.session.operand(number, "tensor", 0);
+  const DType dtype = number.as<bool>() ? DType::boolean : to_integer(number) ? DType::i64 : dtype_of_floats(c);
+  return c.session.call("full", {}, {{"shape", Shape{}}, {"value", value}, {"dtype", dtype}});
+}
+
 // Makes a tensor. For a list, the numbers are joined and reshaped.
 Value tensor(const Call& c) {
   const Value& data = c.value("data");
@@ -81,7 +97,7 @@ Value tensor(const Call& c) {
   if (!data.as<List>()) {
     if (!to_number(data)) c.fail("data", "a number or a list of numbers");
     check(data);
-    return typed(c.session.operand(data, "tensor", 0));
+    return typed(without_dimensions(c, data));
   }
   Shape shape;
   std::vector<Value> numbers;
@@ -90,7 +106,7 @@ Value tensor(const Call& c) {
   std::ranges::for_each(numbers, check);
   const bool real = std::ranges::any_of(numbers, [](const Value& v) { return v.as<double>() != nullptr; });
   const bool truth = std::ranges::all_of(numbers, [](const Value& v) { return v.as<bool>() != nullptr; });
-  const DType dtype = real ? c.session.default_dtype : truth ? DType::boolean : DType::i64;
+  const DType dtype = real ? dtype_of_floats(c) : truth ? DType::boolean : DType::i64;
   std::vector<Id> parts;
   for (const Value& number : numbers)
     parts.push_back(c.session.call("full", {}, {{"shape", Shape{1}}, {"value", *to_number(number)}, {"dtype", dtype}}));
