@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "ir/torch/expression/interpreter.h"
 #include "ir/torch/expression/operators.h"
@@ -66,9 +67,27 @@ bool handles_imports(const Expr& exceptions) {
 
 }  // namespace
 
-// Executes `try`. Only an import that fails has a handler. All other errors end the evaluation: a handler would hide
-// that deplo lacks a function which PyTorch has.
+// Executes `try` with its `finally` block, which may end a loop or a call in another way.
 Interpreter::Flow Interpreter::attempt(const Statement& s, Scope& scope) {
+  if (s.last.empty()) return attempt_with_handlers(s, scope);
+  const int calls = calls_, expressions = expressions_, statements = statements_;
+  Flow flow = Flow::next;
+  try {
+    flow = attempt_with_handlers(s, scope);
+  } catch (const MissingImport&) {
+    calls_ = calls, expressions_ = expressions, statements_ = statements;
+    if (const Flow last = execute(s.last, scope); last != Flow::next) return last;
+    throw;
+  }
+  const Value returned = std::exchange(returned_, {});
+  if (const Flow last = execute(s.last, scope); last != Flow::next) return last;
+  returned_ = returned;
+  return flow;
+}
+
+// Executes the rest of `try`. Only an import that fails has a handler. All other errors end the evaluation: a handler would hide
+// that deplo lacks a function which PyTorch has.
+Interpreter::Flow Interpreter::attempt_with_handlers(const Statement& s, Scope& scope) {
   const int calls = calls_, expressions = expressions_, statements = statements_;
   Flow flow = Flow::next;
   try {

@@ -50,6 +50,7 @@ class Interpreter {
   Flow loop_while(const Statement&, Scope&);
   Flow with(const Statement&, Scope&);
   Flow attempt(const Statement&, Scope&);
+  Flow attempt_with_handlers(const Statement&, Scope&);
   void require(const Statement&, Scope&);
   [[noreturn]] void refuse(const Statement&, Scope&);
   void remove(const Expr& target, Scope&);

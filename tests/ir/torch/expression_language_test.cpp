@@ -164,6 +164,19 @@ TEST(ExpressionLanguage, AnImportThatFailsHasAHandler) {
   EXPECT_EQ(x("def f(): import xformers\ntry: f()\nexcept ImportError: x = 5"), 5);
 }
 
+TEST(ExpressionLanguage, AFinallyBlockAlwaysRuns) {
+  const auto x = [](std::string text) {
+    return parse_expression(text.append("\ntorch.full((1,), x)")).nodes[0].number("value");
+  };
+  EXPECT_EQ(x("try: x = 1\nfinally: x += 1"), 2);
+  EXPECT_EQ(x("try: import xformers\nexcept ImportError: x = 2\nelse: x = 5\nfinally: x += 1"), 3);
+  EXPECT_EQ(x("try: x = 1\nexcept ImportError: x = 2\nelse: x = 5\nfinally: x += 1"), 6);
+  EXPECT_EQ(x("def f(): return 4\ndef g():\n  try: return 3\n  finally: f()\nx = g()"), 3);
+  EXPECT_EQ(x("def g():\n  try: return 3\n  finally: return 4\nx = g()"), 4);
+  EXPECT_EQ(x("x = 0\nfor i in range(5):\n  try:\n    if i == 2: break\n  finally: x += 1"), 3);
+  EXPECT_EQ(x("x = 0\ntry:\n  try: import xformers\n  finally: x += 1\nexcept ImportError: x += 5"), 6);
+}
+
 TEST(ExpressionLanguage, NumbersAreFoldedAsPythonHasThem) {
   EXPECT_EQ(value("2 + 3 * 4"), 14);
   EXPECT_EQ(value("7 // 2"), 3);

@@ -13,8 +13,8 @@ namespace {
 constexpr auto keywords = std::to_array<std::string_view>(
     {"for",   "while", "break",  "continue", "if",     "elif",  "else", "and",    "or",       "not",
      "in",    "is",    "lambda", "with",     "assert", "raise", "del",  "global", "nonlocal", "as",
-     "class", "def",   "return", "pass",     "import", "from",  "try",  "except"});
-constexpr auto unsupported_keywords = std::to_array<std::string_view>({"finally", "async", "await", "yield"});
+     "class", "def",   "return", "pass",     "import", "from",  "try",  "except", "finally"});
+constexpr auto unsupported_keywords = std::to_array<std::string_view>({"async", "await", "yield"});
 
 constexpr std::array<std::string_view, 13> augmented_signs = {
     "+=", "-=", "*=", "/=", "//=", "%=", "**=", "@=", "&=", "|=", "^=", "<<=", ">>="};
@@ -220,7 +220,7 @@ Statement Parser::with(Block inside) {
 
 Statement Parser::attempt(Block inside) {
   Statement s = start(Statement::Kind::attempt);
-  while (s.body.size() < 2 || peek().is("except")) {
+  while (s.body.empty() || peek().is("except")) {
     Statement arm = start(Statement::Kind::arm);
     expect(s.body.empty() ? "try" : "except");
     if (!s.body.empty() && !peek().is(":")) arm.value = expression();
@@ -229,7 +229,12 @@ Statement Parser::attempt(Block inside) {
     arm.body = block(inside);
     s.body.push_back(std::move(arm));
   }
-  s.otherwise = otherwise(inside);
+  if (s.body.size() == 1 && !peek().is("finally")) fail_at(peek(), "`except` or `finally`");
+  if (s.body.size() > 1) s.otherwise = otherwise(inside);
+  if (take_if("finally")) {
+    expect(":");
+    s.last = block(inside);
+  }
   return s;
 }
 

@@ -119,6 +119,7 @@ struct Statement {
   std::vector<Parameter> parameters;        // define
   std::vector<Statement> body;              // define, declare, choose, arm, loops, with, attempt
   std::vector<Statement> otherwise;         // loops, attempt: the `else` block, which runs if no `break` ended the loop
+  std::vector<Statement> last;              // attempt: the `finally` block
   std::vector<Expr> extras;                 // define, declare: decorators; require: the message, if there is one
   std::vector<std::string_view> names;      // outer
   std::vector<std::string_view> annotated;  // assign, pass: variables with an annotation
