@@ -106,6 +106,23 @@ constexpr std::array arranging = std::to_array<std::string_view>({"einsum", "rot
 constexpr std::array showing =
     std::to_array<std::string_view>({"squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze"});
 
+// Functions of PyTorch whose results keep the order in memory of the dimensions of their arguments.
+// clang-format off
+constexpr std::array elementwise = std::to_array<std::string_view>(
+    {"abs", "absolute", "acos", "add", "addcdiv", "addcmul", "asin", "atan", "atan2", "bfloat16", "bitwise_and", "bitwise_not",
+     "bitwise_or", "bitwise_xor", "bool", "byte", "ceil", "celu", "char", "clamp", "clamp_max", "clamp_min", "clip", "cos",
+     "cosh", "div", "divide", "double", "elu", "eq", "erf", "erfc", "exp", "exp2", "expm1", "float", "floor", "floor_divide",
+     "fmod", "frac", "ge", "gelu", "gt", "half", "hardsigmoid", "hardswish", "hardtanh", "int", "isfinite", "isinf", "isnan",
+     "le", "leaky_relu", "lerp", "log", "log10", "log1p", "log2", "logaddexp", "logical_and", "logical_not", "logical_or",
+     "logical_xor", "logsigmoid", "long", "lt", "maximum", "minimum", "mish", "mul", "multiply", "ne", "neg", "negative", "pow",
+     "reciprocal", "relu", "relu6", "remainder", "round", "rsqrt", "selu", "short", "sigmoid", "sign", "silu", "sin", "sinh",
+     "softplus", "sqrt", "square", "sub", "subtract", "tan", "tanh", "to", "true_divide", "trunc", "type_as", "where"});
+// Functions whose results are contiguous, even if the arguments are not.
+constexpr std::array always_contiguous = std::to_array<std::string_view>(
+    {"amax", "amin", "bmm", "cumsum", "layer_norm", "linear", "log_softmax", "logsumexp", "masked_fill", "matmul", "mean", "mm",
+     "prod", "softmax", "std", "sum", "var"});
+// clang-format on
+
 bool views(const Call& call) {
   if (is_one_of(call.name, viewing)) return true;
   return call.name == "einsum" && !is_tensor(call.value("equation")) && call.tensors("operands").size() == 1;
@@ -130,6 +147,19 @@ bool gives_contiguous(const Function& f, const Call& call) {
   constexpr unsigned of_tensors = either | in_functional | in_linalg | of_modules_only;
   if ((f.spaces & of_tensors) == 0 || is_one_of(f.name, arranging)) return false;
   return std::ranges::all_of(call.all(), [&](const auto& given) { return is_plain(call.session, given.second); });
+}
+
+// Records how the result of a function lies in memory in PyTorch, as far as that is known.
+void set_strides(const Function& f, const Call& call, Id result) {
+  constexpr unsigned of_tensors = either | in_functional;
+  const bool is_torch = (f.spaces & of_tensors) != 0;
+  if (gives_contiguous(f, call) || (is_torch && is_one_of(f.name, always_contiguous)))
+    call.session.set_contiguous(result);
+  if (!is_torch || !is_one_of(f.name, elementwise)) return;
+  std::vector<Id> tensors;
+  for (const auto& [name, value] : call.all())
+    if (is_tensor(value)) tensors.push_back(call.session.tensor(value));
+  call.session.set_elementwise(result, tensors);
 }
 
 // Removes the argument `out` of a function of torch. Returns its value, or nullopt if there is none.
@@ -167,8 +197,7 @@ Value Interpreter::run(const Function& function, Arguments arguments, bool in_pl
   if (views(call)) session_.share(first_new);
   if (copies(function, call) && is_tensor(result)) result = {session_.own(session_.tensor(result), first_new)};
   if (function.name == "ravel") result = {session_.contiguous(session_.tensor(result))};  // a reshape may share more
-  if (const Tensor* t = result.as<Tensor>(); t && t->id >= first_new && gives_contiguous(function, call))
-    session_.set_contiguous(t->id);
+  if (const Tensor* t = result.as<Tensor>(); t && t->id >= first_new) set_strides(function, call, t->id);
   if (out) return written_to(*out, result, first_new);
   const bool* asked = call.has("inplace") ? call.value("inplace").as<bool>() : nullptr;
   if (!in_place && !(asked && *asked)) return result;

@@ -26,6 +26,13 @@ void check_bits(Session& session, std::string_view op, const Value& v) {
   throw Error(fmt::format("expected integers or truth values around `{}`, found {}", op, found));
 }
 
+std::vector<Id> tensors_of(Session& session, const Values& values) {
+  std::vector<Id> tensors;
+  for (const Value& v : values)
+    if (is_tensor(v)) tensors.push_back(session.tensor(v));
+  return tensors;
+}
+
 Value on_tensors(Session& session, std::string_view op, const Value& left, const Value& right) {
   const Function* function = find_function(as_infix, op);
   const bool fit = (is_tensor(left) || to_number(left)) && (is_tensor(right) || to_number(right));
@@ -36,7 +43,15 @@ Value on_tensors(Session& session, std::string_view op, const Value& left, const
     check_bits(session, op, left);
     check_bits(session, op, right);
   }
-  return function->run(Call(session, *function, {{left, right}, {}}));
+  const Id first_new = session.size();
+  const Value result = function->run(Call(session, *function, {{left, right}, {}}));
+  const Tensor* made = result.as<Tensor>();
+  if (!made || made->id < first_new) return result;
+  if (op == "@")
+    session.set_contiguous(made->id);
+  else
+    session.set_elementwise(made->id, tensors_of(session, {left, right}));
+  return result;
 }
 
 std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); }
@@ -249,7 +264,9 @@ Value apply_unary(Session& session, std::string_view op, const Value& v) {
     if (op == "~") check_bits(session, op, v);
     const Function* function = find_function(as_prefix, op);
     CHECK(function);
-    return function->run(Call(session, *function, {{v}, {}}));
+    const Value result = function->run(Call(session, *function, {{v}, {}}));
+    if (const Tensor* made = result.as<Tensor>()) session.set_elementwise(made->id, tensors_of(session, {v}));
+    return result;
   }
   const std::optional<std::int64_t> i = to_integer(v);
   if (op == "~" && i && !v.as<bool>()) return {~*i};

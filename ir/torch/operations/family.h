@@ -127,6 +127,8 @@ Caller caller_of(pt2::Call&);
 Id pick(const Caller&, Id x, Id index, std::int64_t dim);
 /// Returns x[i, :, j]. `indices`: for each of the first dimensions of x, a tensor of indices, or nullopt for `:`.
 Id pick_by_tensors(const Caller&, Id x, const std::vector<std::optional<Id>>& indices);
+/// Returns the elements memory[offset + i * stride[0] + j * stride[1] + …] of a vector.
+Id pick_strided(const Caller&, Id memory, const Shape& size, const Shape& stride, std::int64_t offset);
 /// Returns x with `values` written to the elements x[i, :, j], or added to them if `adds` is set.
 Id put_by_tensors(const Caller&, Id x, const std::vector<std::optional<Id>>& indices, Id values, bool adds);
 /// Returns the index of the value that `extreme`, an amax or amin over one dimension, returns. If several elements have

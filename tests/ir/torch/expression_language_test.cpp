@@ -177,6 +177,20 @@ TEST(ExpressionLanguage, AFinallyBlockAlwaysRuns) {
   EXPECT_EQ(x("x = 0\ntry:\n  try: import xformers\n  finally: x += 1\nexcept ImportError: x += 5"), 6);
 }
 
+TEST(ExpressionLanguage, StridesAreKnownOrRefused) {
+  const auto refused = [](const std::string& text, std::string_view words) {
+    EXPECT_NE(error_of("x = torch.randn(4, 5); q = torch.randn(1, 2, 4, 4); " + text).find(words), std::string::npos)
+        << text;
+  };
+  EXPECT_EQ(value("torch.ones(4, 5).t().stride(-1)"), 5);
+  EXPECT_EQ(value("torch.ones(4, 5).as_strided((3, 2), (1, 5)).stride(1)"), 5);
+  refused("F.scaled_dot_product_attention(q, q, q).stride()", "expected a tensor whose strides are known");
+  refused("x.as_strided((4, 5), (5, 1), 1)", "expected indices within the memory's 20 elements, found sizes [4, 5]");
+  refused("x.as_strided((4, 5), (5,))", "a stride for each size");
+  refused("y = x.as_strided((3,), (1,)); x += 1; y", "expected a tensor whose memory is known");
+  refused("y = x.as_strided((3,), (1,)); y += 1; x", "expected a tensor whose memory is known");
+}
+
 TEST(ExpressionLanguage, NumbersAreFoldedAsPythonHasThem) {
   EXPECT_EQ(value("2 + 3 * 4"), 14);
   EXPECT_EQ(value("7 // 2"), 3);

@@ -8,6 +8,7 @@
 
 #include "ir/torch/expression/functions/library.h"
 #include "ir/torch/expression/sequence.h"
+#include "ir/torch/operations/family.h"
 
 namespace deplo::ir::torch::python {
 namespace objects {
@@ -257,6 +258,33 @@ Value filled(const Call& c, const Value& value) {
 Value fill(const Call& c) { return filled(c, c.value("value")); }
 Value zero(const Call& c) { return filled(c, Value{std::int64_t{0}}); }
 
+// How a tensor lies in PyTorch's memory
+
+Value stride(const Call& c) {
+  const Shape strides = c.session.strides(c.value("input"));
+  return c.given("dim") ? Value{strides[c.dim("dim", strides.size())]} : make_tuple(strides);
+}
+Value storage_offset(const Call& c) { return {c.session.storage_offset(c.value("input"))}; }
+
+// Whether a tensor is contiguous. A tensor whose strides are not known counts as contiguous, because `contiguous()` would
+// not change it.
+Value is_contiguous(const Call& c) {
+  return {c.given("memory_format") || c.session.may_be_contiguous(c.value("input"))};
+}
+
+// Returns elements by their positions in the memory. It is not known to be a view, so neither the result nor another
+// tensor of this memory can be used after a change of the other one.
+Value as_strided(const Call& c) {
+  const Value& input = c.value("input");
+  const Shape size = c.integers("size"), stride = c.integers("stride");
+  if (size.size() != stride.size()) c.fail("stride", "a stride for each size");
+  const std::int64_t start = c.given("storage_offset") ? c.integer("storage_offset") : c.session.storage_offset(input);
+  const Id memory = c.session.memory(input);
+  const Id result = pick_strided(caller_of(c), memory, size, stride, start);
+  c.session.set_strided(result, stride);
+  return {Tensor{result}};
+}
+
 // clang-format off
 constexpr std::array rows = {
     Function{"isinstance", in_python, "object, class", instance},
@@ -284,6 +312,10 @@ constexpr std::array rows = {
     Function{"device", in_torch, "type, index=None", device},
     Function{"manual_seed", in_torch, "seed", nothing},
     Function{"is_tensor", in_torch, "object", [](const Call& c) -> Value { return {is_tensor(c.value("object"))}; }},
+    Function{"stride", as_method, "input, dim=None", stride},
+    Function{"storage_offset", as_method, "input", storage_offset},
+    Function{"is_contiguous", as_method, "input, memory_format=None", is_contiguous},
+    Function{"as_strided", either, "input, size, stride, storage_offset=None", as_strided},
     Function{"item", as_method, "input", item},
     Function{"tolist", as_method, "input", to_list},
     Function{"copy_", as_method, "input, src, non_blocking=False", put},

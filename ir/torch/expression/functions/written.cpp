@@ -53,7 +53,7 @@ const std::vector<Written>& written() {
                 "less_equal", "lgamma", "logaddexp2", "matrix_power", "mode", "msort", "nanmean", "nanmedian", "nansum", "not_equal",
                 "positive", "quantile", "rad2deg", "signbit", "sinc", "split_with_sizes", "swapdims", "tensor_split",
                 "vdot", "vsplit", "xlogy"}},
-      {as_method, {"element_size", "fill_diagonal_", "is_contiguous", "ndimension", "nelement", "new_tensor", "pin_memory",
+      {as_method, {"element_size", "fill_diagonal_", "ndimension", "nelement", "new_tensor", "pin_memory",
                    "requires_grad_", "type"}},
       {in_linalg, {"det", "inv", "matrix_power", "multi_dot", "solve"}},
       {in_torch | in_functional, {"native_channel_shuffle", "pdist"}},

@@ -33,7 +33,6 @@ class iinfo:
 
 def is_floating_point(input): return input.dtype in (torch.float32, torch.float16, torch.bfloat16)
 def is_complex(input): return isinstance(input, Complex)
-def is_contiguous(input, memory_format=None): return True
 def requires_grad_(input, requires_grad=True): return input
 def pin_memory(input): return input
 def positive(input): return input

@@ -173,6 +173,44 @@ bool Session::is_contiguous(const Value& value) {
   return in_place_.strides().is_contiguous(builder_, in_place_.current(id_of(value))) == true;
 }
 
+Shape Session::strides(const Value& value) {
+  const std::optional<Shape>& strides = in_place_.strides().of(builder_, tensor(value));
+  if (strides) return *strides;
+  throw Error("expected a tensor whose strides are known, found one whose place in memory is PyTorch's choice");
+}
+
+std::int64_t Session::storage_offset(const Value& value) {
+  tensor(value);  // the views of a tensor that is up to date
+  const Views views = in_place_.views(builder_, id_of(value));
+  std::int64_t total = 0;
+  bool is_known = views.known;
+  for (const Id view : views.nodes) {
+    const std::optional<std::int64_t> offset = in_place_.strides().offset(builder_, view);
+    is_known = is_known && offset;
+    total += offset.value_or(0);
+  }
+  if (is_known) return total;
+  throw Error("expected a tensor whose place in memory is known, found one that may be a view or a copy");
+}
+
+Id Session::memory(const Value& value) {
+  tensor(value);
+  const Views views = in_place_.views(builder_, id_of(value));
+  const std::optional<Id> content = views.known ? in_place_.content(views.origin) : std::nullopt;
+  if (!content || in_place_.strides().is_contiguous(builder_, *content) != true)
+    throw Error("expected a tensor whose memory is that of a contiguous tensor, found another one");
+  const std::int64_t count = element_count(type(*content).shape);
+  return call("reshape", {*content}, {{"shape", Shape{count}}});
+}
+
+bool Session::may_be_contiguous(const Value& value) {
+  return in_place_.strides().is_contiguous(builder_, tensor(value)).value_or(true);
+}
+
+void Session::set_elementwise(Id node, const std::vector<Id>& args) {
+  if (!in_place_.is_view(builder_, node)) in_place_.strides().set_elementwise(builder_, node, args);
+}
+
 void Session::set_contiguous(Id node) {
   if (!in_place_.is_view(builder_, node)) in_place_.strides().set_contiguous(builder_, node, false);
 }

@@ -73,6 +73,18 @@ class Session {
   void share(Id first_new);
   /// Whether a tensor is known to be contiguous. Makes no node for a leaf.
   bool is_contiguous(const Value& tensor);
+  /// Returns the strides of a tensor. Throws Error if they are not known.
+  Shape strides(const Value& tensor);
+  /// Returns the position of a tensor's first element in its memory. Throws Error if it is not known.
+  std::int64_t storage_offset(const Value& tensor);
+  /// Returns the whole content of a tensor's memory, as a vector. Throws Error if it is not known.
+  Id memory(const Value& tensor);
+  /// Records that a node has these strides, and may share memory with its first argument.
+  void set_strided(Id node, const Shape& strides) { in_place_.strides().set_strided(builder_, node, strides); }
+  /// Records that a new node is the result of an elementwise function of PyTorch.
+  void set_elementwise(Id node, const std::vector<Id>& args);
+  /// Whether a tensor is contiguous, or its strides are not known.
+  bool may_be_contiguous(const Value& tensor);
   /// Records that a new node is contiguous if it is in memory of its own.
   void set_contiguous(Id node);
   /// Returns a contiguous tensor with the values of a node: the node's tensor, or a copy.

@@ -76,6 +76,52 @@ std::optional<Shape> strides_of_part(const Node& view, const Shape& shape, Shape
   return strides;
 }
 
+/// Returns the strides of a tensor that is expanded to a shape.
+Shape expanded(const Shape& from, Shape strides, const Shape& to) {
+  const std::size_t added = to.size() - from.size();
+  strides.insert(strides.begin(), added, 0);
+  for (std::size_t d = added; d < to.size(); ++d)
+    if (from[d - added] != to[d]) strides[d] = 0;
+  return strides;
+}
+
+/// Whether dimension a is inside of dimension b in memory (1), outside (-1), or neither (0), by the first tensor that
+/// has both.
+int compare(const Shape& shape, const std::vector<Shape>& strides, std::int64_t a, std::int64_t b) {
+  for (const Shape& s : strides) {
+    const std::int64_t x = at(s, a), y = at(s, b);
+    if (x == 0 || y == 0) continue;
+    if (x != y) return x < y ? 1 : -1;
+    if (at(shape, b) > at(shape, a)) return 1;
+  }
+  return 0;
+}
+
+/// Returns the strides that PyTorch's TensorIterator gives a new result, from the strides of the expanded arguments. It
+/// sorts the dimensions by insertion, because some pairs of dimensions have no order.
+Shape elementwise_strides(const Shape& shape, const std::vector<Shape>& strides) {
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  Shape order;  // the innermost dimension first
+  for (std::int64_t d = rank; d-- > 0;) order.push_back(d);
+  for (std::int64_t i = 1; i < rank; ++i) {
+    std::int64_t moved = i;
+    for (std::int64_t j = i; j-- > 0;) {
+      const int order_of_both = compare(shape, strides, at(order, moved), at(order, j));
+      if (order_of_both < 0) break;
+      if (order_of_both == 0) continue;
+      std::swap(at(order, j), at(order, moved));
+      moved = j;
+    }
+  }
+  Shape result(shape.size());
+  std::int64_t step = 1;
+  for (const std::int64_t d : order) {
+    at(result, d) = step;
+    step *= std::max<std::int64_t>(at(shape, d), 1);
+  }
+  return result;
+}
+
 }  // namespace
 
 const std::optional<Shape>& Strides::of(const Builder& builder, Id last) {
@@ -108,6 +154,36 @@ void Strides::set_contiguous(const Builder& builder, Id node, bool may_share) {
   of(builder, node);
   known_[static_cast<std::size_t>(node)] = row_major_strides(builder.type(node).shape);
   if (may_share) may_share_.insert(node);
+}
+
+void Strides::set_elementwise(const Builder& builder, Id node, const std::vector<Id>& args) {
+  of(builder, node);
+  const Shape& shape = builder.type(node).shape;
+  std::vector<Shape> strides;
+  bool contiguous = true;
+  for (const Id arg : args) {
+    const std::optional<Shape>& own = of(builder, arg);
+    const Shape& from = builder.type(arg).shape;
+    if (from.empty()) continue;
+    if (!own || from.size() > shape.size()) return;
+    strides.push_back(expanded(from, *own, shape));
+    contiguous = contiguous && are_contiguous(shape, strides.back());
+  }
+  known_[static_cast<std::size_t>(node)] = contiguous ? row_major_strides(shape) : elementwise_strides(shape, strides);
+}
+
+void Strides::set_strided(const Builder& builder, Id node, const Shape& strides) {
+  of(builder, node);
+  known_[static_cast<std::size_t>(node)] = strides;
+  may_share_.insert(node);
+}
+
+std::optional<std::int64_t> Strides::offset(const Builder& builder, Id id) {
+  const Node& view = builder.node(id);
+  if (view.op != "select" && view.op != "slice") return 0;
+  const std::optional<Shape>& strides = of(builder, view.args[0]);
+  if (!strides) return std::nullopt;
+  return view.integer(view.op == "select" ? "index" : "start") * at(*strides, view.integer("dim"));
 }
 
 Sharing Strides::sharing(const Builder& builder, Id id) {

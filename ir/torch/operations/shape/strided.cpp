@@ -1,5 +1,5 @@
-// as_strided: selects elements by their positions in a tensor's memory. Only `.pt2` files use it, because they state
-// how tensors lie in memory.
+// as_strided: selects elements by their positions in a tensor's memory. `.pt2` files state how tensors lie in memory.
+// Expressions determine it (expression/values/strides.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,21 +39,32 @@ std::vector<Id> read(pt2::Call& call) {
   const std::int64_t offset = call.integer("storage_offset", 0);
   const Shape order = memory_order(call, call.stated("self"));
   if (size.size() != stride.size()) call.fail("stride", "a stride for each size");
-  std::int64_t last = offset;
-  for (std::size_t d = 0; d < size.size(); ++d) last += std::max<std::int64_t>(size[d] - 1, 0) * stride[d];
-  const std::int64_t count = element_count(g.shape(x));
-  if (offset < 0 || std::ranges::any_of(stride, [](std::int64_t s) { return s < 0; }) || last >= count)
-    call.fail("size", fmt::format("indices within the tensor's {} elements", count));
-  Id place = g.whole(offset, DType::i64);
-  for (std::size_t d = 0; d < size.size(); ++d) {
-    const Id steps = g.apply("mul", g.along(g.range(0, size[d]), d, size.size()), g.whole(stride[d], DType::i64));
-    place = g.apply("add", steps, place);
-  }
-  return {pick_by_tensors(g, g.reshape(g.permute(x, order), {count}), {place})};
+  const Id memory = g.reshape(g.permute(x, order), {element_count(g.shape(x))});
+  return {pick_strided(g, memory, size, stride, offset)};
 }
 
 }  // namespace
 }  // namespace memory_places
+
+Id pick_strided(const Caller& c, Id memory, const Shape& size, const Shape& stride, std::int64_t offset) {
+  auto last = static_cast<double>(offset);
+  for (std::size_t d = 0; d < size.size(); ++d)
+    last += static_cast<double>(std::max<std::int64_t>(size[d] - 1, 0)) * static_cast<double>(stride[d]);
+  const std::int64_t count = element_count(c.shape(memory));
+  const bool is_any_negative = std::ranges::any_of(stride, [](std::int64_t s) { return s < 0; }) ||
+                               std::ranges::any_of(size, [](std::int64_t n) { return n < 0; });
+  if (offset < 0 || is_any_negative || last >= static_cast<double>(count))
+    throw Error(
+        fmt::format("as_strided: expected indices within the memory's {} elements, found sizes {} with strides {} "
+                    "from {}",
+                    count, print_list(size), print_list(stride), offset));
+  Id place = c.whole(offset, DType::i64);
+  for (std::size_t d = 0; d < size.size(); ++d) {
+    const Id steps = c.apply("mul", c.along(c.range(0, size[d]), d, size.size()), c.whole(stride[d], DType::i64));
+    place = c.apply("add", steps, place);
+  }
+  return pick_by_tensors(c, memory, {place});
+}
 
 Composites strided_views() {
   return {{}, {{"aten.as_strided", memory_places::read}, {"aten.as_strided_copy", memory_places::read}}};
