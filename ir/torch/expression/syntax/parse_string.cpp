@@ -39,6 +39,14 @@ std::size_t end_of_value(std::string_view text) {
   return text.size();
 }
 
+// Returns the text that `{x=}` shows before the value: `x=`, or "" for other placeholders.
+std::string_view shown_text(std::string_view placeholder) {
+  const std::string_view text = placeholder.substr(0, end_of_value(placeholder));
+  const std::size_t last = text.find_last_not_of(' ');
+  if (last == std::string_view::npos || last == 0 || text[last] != '=') return {};
+  return std::string_view("=!<>").find(text[last - 1]) == std::string_view::npos ? text : std::string_view();
+}
+
 }  // namespace
 
 // Parses adjacent strings, which form one string.
@@ -73,6 +81,7 @@ void Parser::format_parts(const Token& t, std::vector<Expr>& parts) {
     }
     const std::size_t end = c == '{' ? end_of_placeholder(t.text, at + 1) : t.text.size();
     if (end == t.text.size()) fail_at(t, "`{` and `}` around each value of the f-string");
+    add(at + 1, at + 1 + shown_text(t.text.substr(at + 1, end - at - 1)).size());
     parts.push_back(placeholder(t, at + 1, end));
     at = end;
     begin = end + 1;
@@ -85,10 +94,14 @@ Expr Parser::placeholder(const Token& t, std::size_t begin, std::size_t end) {
   const std::string_view all = t.text.substr(begin, end - begin);
   const std::size_t stop = end_of_value(all);
   const Place place = {t.place.line, t.place.column + 1 + begin};
-  Parser inner(tokenize_expression(all.substr(0, stop), where_, place), where_, level_);
+  const std::string_view shown = shown_text(all);
+  const std::string_view text = shown.empty() ? all.substr(0, stop) : shown.substr(0, shown.rfind('='));
+  Parser inner(tokenize_expression(text, where_, place), where_, level_);
   Expr value = inner.expressions();
   if (inner.peek().kind != Token::Kind::end) inner.fail_at(inner.peek(), "an operator or `}`");
-  return make(Expr::Kind::placeholder, {Token::Kind::string, all.substr(stop), place}, std::move(value));
+  const std::string_view format = all.substr(stop);
+  const bool quotes = !shown.empty() && format.empty();
+  return make(Expr::Kind::placeholder, {Token::Kind::string, quotes ? "!r" : format, place}, std::move(value));
 }
 
 }  // namespace deplo::ir::torch::python
