@@ -1,7 +1,9 @@
 // Functions of plain numbers.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -81,9 +83,12 @@ Value to_float(const Call& c) {
   const auto* s = c.value("x").as<std::string_view>();
   if (!s) return {c.number("x")};
   constexpr double inf = std::numeric_limits<double>::infinity();
-  if (*s == "inf" || *s == "+inf") return {inf};
-  if (*s == "-inf") return {-inf};
-  if (*s == "nan") return {std::numeric_limits<double>::quiet_NaN()};
+  std::string name(*s);
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const bool negative = name.starts_with('-');
+  if (negative || name.starts_with('+')) name.erase(0, 1);
+  if (name == "inf" || name == "infinity") return {negative ? -inf : inf};
+  if (name == "nan") return {std::numeric_limits<double>::quiet_NaN()};
   double d = 0;
   const auto [end, error] = std::from_chars(s->data(), s->data() + s->size(), d);
   if (error != std::errc() || end != s->data() + s->size() || !std::isfinite(d))
