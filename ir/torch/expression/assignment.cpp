@@ -63,7 +63,20 @@ void Interpreter::assign_attribute(const Expr& target, const Value& value, Scope
   if (!o)
     fail(where_, target.place,
          fmt::format("expected a module or another object before `.`, found {}", describe(object)));
-  placed(target.place, [&] { set_attribute(session_, **o, target.text, value); });
+  placed(target.place, [&] {
+    if (!set_property(**o, target.text, value)) set_attribute(session_, **o, target.text, value);
+  });
+}
+
+// Calls the setter of a property. Returns false if the attribute is no property.
+bool Interpreter::set_property(Object& object, std::string_view name, const Value& value) {
+  const Value* found = find_attribute(object.type, name);
+  const Method* m = found ? found->as<Method>() : nullptr;
+  if (!m || m->closure->kind != Closure::Kind::property) return false;
+  if (!m->closure->setter) throw Error(fmt::format("expected a property with a setter to assign to, found {}", name));
+  const Value self{&object};
+  invoke_function(*m->closure->setter, &self, {{value}, {}});
+  return true;
 }
 
 void Interpreter::assign_item(const Expr& target, const Value& value, Scope& scope) {

@@ -16,6 +16,18 @@ namespace {
 // The constructor of nn.Module has no effect here.
 constexpr Function module_constructor = {"__init__", of_module, "self", [](const Call&) { return Value{}; }};
 
+// nn.Linear.__init__(self, …) in a class that is derived from nn.Linear.
+Value initialise(const Call& c) {
+  auto* const* object = c.value("self").as<Object*>();
+  if (!object || !(*object)->type || (*object)->type->module != *c.value("type").as<const ModuleType*>())
+    c.fail("self", "an object of a class that is derived from this module");
+  Arguments arguments = {*c.value("args").as<List>()->items, {}};
+  for (const auto& [name, value] : (*c.value("options").as<Dict*>())->items)
+    arguments.keywords.emplace_back(*name.as<std::string_view>(), value);
+  return c.session.invoke({Super{(*object)->type, *object}}, std::move(arguments));
+}
+constexpr Function module_type_constructor = {"__init__", of_module, "type, self, *args, **options", initialise};
+
 // Returns the space of the methods of a list, a set, a dict or a string, or 0 for other values.
 unsigned methods_of(const Value& object) {
   if (const List* list = object.as<List>()) return list->set ? of_set : of_list;
@@ -47,6 +59,8 @@ Value Interpreter::attribute_of(const Value& object, std::string_view name) {
   if (object.as<ModuleBase>() && name == "__init__") return {Builtin{&module_constructor, nullptr}};
   if (object.as<Opaque>()) return {Opaque{name}};
   if (auto* const* module = object.as<const ModuleType*>(); module && name == "__name__") return {(*module)->name};
+  if (object.as<const ModuleType*>() && name == "__init__")
+    return {Builtin{&module_type_constructor, std::make_shared<const Value>(object)}};
   if (const DType* dtype = object.as<DType>()) return dtype_attribute(*dtype, name);
   // A device is a string such as 'cuda:0'.
   if (const auto* device = object.as<std::string_view>(); device && name == "type")
@@ -54,6 +68,9 @@ Value Interpreter::attribute_of(const Value& object, std::string_view name) {
   if (const List* list = object.as<List>(); list && list->names)
     if (const auto at = std::ranges::find(*list->names, name); at != list->names->end())
       return (*list->items)[static_cast<std::size_t>(at - list->names->begin())];
+  if (to_number(object) && name == "is_integer") return bound(written("is_integer"), object);
+  if (const Builtin* b = object.as<Builtin>(); b && b->function->name == "chain" && name == "from_iterable")
+    return written("chain_from_iterable");
   const unsigned methods = methods_of(object);
   if (const Function* f = find_function(methods, name)) return {Builtin{f, std::make_shared<const Value>(object)}};
   if (const std::string method = written_name(methods, name); !method.empty()) return bound(written(method), object);
@@ -149,6 +166,11 @@ Value Interpreter::object_attribute(Object* object, std::string_view name) {
     if (item == name) return value;
   if (name == "__class__") return object->type ? Value{const_cast<Class*>(object->type)} : Value{object->module};
   if (name == "training") return {false};
+  if (name == "__dataclass_fields__" && object->type && object->type->is_record) {
+    Values fields;
+    for (const std::string_view field : fields_of(*object->type)) fields.push_back({field});
+    return make_list(std::move(fields));
+  }
   const bool is_module = object->module || (object->type && object->type->is_module);
   if (const Function* f = is_module ? find_function(of_module, name) : nullptr)
     return {Builtin{f, std::make_shared<const Value>(Value{object})}};

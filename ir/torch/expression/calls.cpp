@@ -72,6 +72,7 @@ Value Interpreter::invoke_any(const Value& function, Arguments arguments) {
   if (auto* const* type = function.as<Class*>()) return construct(**type, std::move(arguments));
   if (auto* const* module = function.as<const ModuleType*>()) return construct(**module, std::move(arguments));
   if (auto* const* object = function.as<Object*>()) return invoke_object(*object, std::move(arguments));
+  if (const Opaque* o = function.as<Opaque>(); o && (o->name == "TypeVar" || o->name == "auto")) return function;
   if (const Super* super = function.as<Super>()) {  // super().__init__(…), or forward of an object that has a module
     if (super->self->module) return invoke_module(super->self, std::move(arguments));
     if (super->owner->module) initialise(super->self, *super->owner->module, std::move(arguments));
@@ -109,18 +110,19 @@ constexpr std::array showing =
 // Functions of PyTorch whose results keep the order in memory of the dimensions of their arguments.
 // clang-format off
 constexpr std::array elementwise = std::to_array<std::string_view>(
-    {"abs", "absolute", "acos", "add", "addcdiv", "addcmul", "asin", "atan", "atan2", "bfloat16", "bitwise_and", "bitwise_not",
-     "bitwise_or", "bitwise_xor", "bool", "byte", "ceil", "celu", "char", "clamp", "clamp_max", "clamp_min", "clip", "cos",
-     "cosh", "div", "divide", "double", "elu", "eq", "erf", "erfc", "exp", "exp2", "expm1", "float", "floor", "floor_divide",
-     "fmod", "frac", "ge", "gelu", "gt", "half", "hardsigmoid", "hardswish", "hardtanh", "int", "isfinite", "isinf", "isnan",
-     "le", "leaky_relu", "lerp", "log", "log10", "log1p", "log2", "logaddexp", "logical_and", "logical_not", "logical_or",
-     "logical_xor", "logsigmoid", "long", "lt", "maximum", "minimum", "mish", "mul", "multiply", "ne", "neg", "negative", "pow",
-     "reciprocal", "relu", "relu6", "remainder", "round", "rsqrt", "selu", "short", "sigmoid", "sign", "silu", "sin", "sinh",
-     "softplus", "sqrt", "square", "sub", "subtract", "tan", "tanh", "to", "true_divide", "trunc", "type_as", "where"});
+    {"abs", "absolute", "acos", "add", "addcdiv", "addcmul", "asin", "atan", "atan2", "bfloat16", "bitwise_and",
+     "bitwise_not", "bitwise_or", "bitwise_xor", "bool", "byte", "ceil", "celu", "char", "clamp", "clamp_max",
+     "clamp_min", "clip", "cos", "cosh", "div", "divide", "double", "elu", "eq", "erf", "erfc", "exp", "exp2",
+     "expm1", "float", "floor", "floor_divide", "fmod", "frac", "ge", "gelu", "gt", "half", "hardsigmoid",
+     "hardswish", "hardtanh", "int", "isfinite", "isinf", "isnan", "le", "leaky_relu", "lerp", "log", "log10",
+     "log1p", "log2", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "logsigmoid", "long",
+     "lt", "maximum", "minimum", "mish", "mul", "multiply", "ne", "neg", "negative", "pow", "reciprocal", "relu",
+     "relu6", "remainder", "round", "rsqrt", "selu", "short", "sigmoid", "sign", "silu", "sin", "sinh", "softplus",
+     "sqrt", "square", "sub", "subtract", "tan", "tanh", "to", "true_divide", "trunc", "type_as", "where"});
 // Functions whose results are contiguous, even if the arguments are not.
 constexpr std::array always_contiguous = std::to_array<std::string_view>(
-    {"amax", "amin", "bmm", "cumsum", "layer_norm", "linear", "log_softmax", "logsumexp", "masked_fill", "matmul", "mean", "mm",
-     "prod", "softmax", "std", "sum", "var"});
+    {"amax", "amin", "bmm", "cumsum", "layer_norm", "linear", "log_softmax", "logsumexp", "masked_fill", "matmul",
+     "mean", "mm", "prod", "softmax", "std", "sum", "var"});
 // clang-format on
 
 bool views(const Call& call) {
@@ -278,7 +280,21 @@ Value Interpreter::invoke_written(const Closure& closure, Scope& scope) {
   }
 }
 
+// Returns the member of an enumeration with a value, as in `Mode("fast")`.
+Value Interpreter::member_of(const Class& type, const Arguments& arguments) {
+  if (arguments.positional.size() != 1)
+    throw Error(fmt::format("{}: expected the value of a member", type.definition->name));
+  const Value& given = arguments.positional[0];
+  for (const auto& [name, member] : type.attributes) {
+    auto* const* o = member.as<Object*>();
+    if (!o || (*o)->type != &type) continue;
+    if (equal(member, given) || equal((*o)->attributes.find("value")->second, given)) return member;
+  }
+  throw Error(fmt::format("{}: expected the value of a member, found {}", type.definition->name, describe(given)));
+}
+
 Value Interpreter::construct(Class& type, Arguments arguments) {
+  if (type.is_enum) return member_of(type, arguments);
   Object* object = session_.make_object();
   object->type = &type;
   const Value* init = find_attribute(&type, "__init__");
@@ -302,9 +318,7 @@ Value Interpreter::default_of(const Class& type, std::string_view field) {
   return factory.none() ? attribute_of(*found, "default") : invoke(factory, {});
 }
 
-// Constructs an object of a dataclass, or of a class derived from NamedTuple. The arguments are the fields; the fields
-// of base classes come first.
-Value Interpreter::construct_record(Class& type, Arguments arguments) {
+std::vector<std::string_view> fields_of(const Class& type) {
   std::vector<std::string_view> fields;
   for (const Class* c = &type; c; c = c->base) {
     const auto is_known = [&](std::string_view f) { return std::ranges::find(fields, f) != fields.end(); };
@@ -313,6 +327,13 @@ Value Interpreter::construct_record(Class& type, Arguments arguments) {
     std::erase_if(own, is_known);
     fields.insert(fields.begin(), own.begin(), own.end());
   }
+  return fields;
+}
+
+// Constructs an object of a dataclass, or of a class derived from NamedTuple. The arguments are the fields; the fields
+// of base classes come first.
+Value Interpreter::construct_record(Class& type, Arguments arguments) {
+  std::vector<std::string_view> fields = fields_of(type);
   const std::string_view name = type.definition->name;
   if (arguments.positional.size() > fields.size())
     throw Error(
@@ -354,11 +375,15 @@ Value Interpreter::invoke_object(Object* object, Arguments arguments) {
   const Value* method = find_attribute(object->type, is_module ? "forward" : "__call__");
   for (const Value& argument : arguments.positional)  // make inputs in the order of the arguments
     if (auto* const* leaf = argument.as<Leaf*>(); leaf && !(*leaf)->parameter) session_.tensor(argument);
-  if (is_module) run_hooks(*object, arguments);
-  if (method) return invoke(bound(*method, {object}), std::move(arguments));
-  if (object->module) return invoke_module(object, std::move(arguments));
-  throw Error(fmt::format("{}: expected a method {}(self, …), found none", object->type->definition->name,
-                          is_module ? "forward" : "__call__"));
+  if (method && !is_module) return invoke(bound(*method, {object}), std::move(arguments));
+  if (!method && !object->module)
+    throw Error(fmt::format("{}: expected a method {}(self, …), found none", object->type->definition->name,
+                            is_module ? "forward" : "__call__"));
+  run_hooks(*object, arguments);
+  const Values inputs = arguments.positional;
+  Value result =
+      method ? invoke(bound(*method, {object}), std::move(arguments)) : invoke_module(object, std::move(arguments));
+  return run_hooks_after(*object, inputs, std::move(result));
 }
 
 // Calls the hooks of register_forward_pre_hook(hook). hook(module, inputs) may return other inputs.
@@ -373,6 +398,18 @@ void Interpreter::run_hooks(Object& object, Arguments& arguments) {
     else if (!inputs.none())
       arguments.positional = {inputs};
   }
+}
+
+// Calls the hooks of register_forward_hook(hook). hook(module, inputs, result) may return another result.
+Value Interpreter::run_hooks_after(Object& object, const Values& inputs, Value result) {
+  const auto hooks = object.attributes.find(hooks_after_attribute);
+  if (hooks == object.attributes.end()) return result;
+  const Values all = *hooks->second.as<List>()->items;
+  for (const Value& hook : all) {
+    Value other = invoke(hook, {{Value{&object}, make_list(inputs), result}, {}});
+    if (!other.none()) result = std::move(other);
+  }
+  return result;
 }
 
 Value Interpreter::invoke_module(Object* object, Arguments arguments) {

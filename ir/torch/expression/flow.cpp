@@ -42,17 +42,28 @@ Interpreter::Flow Interpreter::loop_while(const Statement& s, Scope& scope) {
   return execute(s.otherwise, scope);
 }
 
-// Executes `with`. Only modes without an effect here, such as torch.no_grad(), are supported.
+// Executes `with`. The contexts are objects of the text's classes, or modes without an effect here, such as
+// torch.no_grad().
 Interpreter::Flow Interpreter::with(const Statement& s, Scope& scope) {
+  Values contexts;
   for (std::size_t i = 0; i < s.targets.size(); ++i) {
-    const Value value = evaluate(s.value.children[i], scope);
-    if (!value.none())
+    const Place place = s.value.children[i].place;
+    Value value = evaluate(s.value.children[i], scope);
+    if (auto* const* o = value.as<Object*>(); o && find_attribute((*o)->type, "__enter__")) {
+      contexts.push_back(value);
+      value = placed(place, [&] { return invoke(attribute_of(contexts.back(), "__enter__"), {}); });
+    } else if (!value.none())
       fail(where_, s.value.children[i].place,
            fmt::format("expected torch.no_grad() or another mode that has no effect here after `with`, found {}",
                        describe(value)));
     if (s.targets[i].kind != Expr::Kind::absent) assign(s.targets[i], value, scope);
   }
-  return execute(s.body, scope);
+  const Flow flow = execute(s.body, scope);
+  const Value returned = std::exchange(returned_, {});
+  for (auto context = contexts.rbegin(); context != contexts.rend(); ++context)
+    placed(s.place, [&] { invoke(attribute_of(*context, "__exit__"), {{Value{}, Value{}, Value{}}, {}}); });
+  returned_ = returned;
+  return flow;
 }
 
 namespace {
@@ -85,8 +96,8 @@ Interpreter::Flow Interpreter::attempt(const Statement& s, Scope& scope) {
   return flow;
 }
 
-// Executes the rest of `try`. Only an import that fails has a handler. All other errors end the evaluation: a handler would hide
-// that deplo lacks a function which PyTorch has.
+// Executes the rest of `try`. Only an import that fails has a handler. All other errors end the evaluation: a handler
+// would hide that deplo lacks a function which PyTorch has.
 Interpreter::Flow Interpreter::attempt_with_handlers(const Statement& s, Scope& scope) {
   const int calls = calls_, expressions = expressions_, statements = statements_;
   Flow flow = Flow::next;

@@ -192,8 +192,22 @@ std::optional<Value> Interpreter::decorator(const Expr& e, Closure& c, Scope& sc
   return value;
 }
 
+// Returns the property whose setter a decorator `@name.setter` defines, or null for other decorators.
+const Closure* Interpreter::property_of(const Expr& decorator, Scope& scope) {
+  if (decorator.kind != Expr::Kind::attribute || decorator.text != "setter") return nullptr;
+  const Value value = evaluate(decorator.children[0], scope);
+  const Method* m = value.as<Method>();
+  return m && m->closure->kind == Closure::Kind::property ? m->closure : nullptr;
+}
+
 // Applies the decorators of a function, the last one first.
 Value Interpreter::decorated(const Statement& s, Closure c, Scope& scope) {
+  if (s.extras.size() == 1)
+    if (const Closure* property = property_of(s.extras[0], scope)) {
+      Closure whole = *property;
+      whole.setter = session_.keep(std::move(c));
+      return {Method{session_.keep(std::move(whole)), nullptr}};
+    }
   std::vector<std::pair<Place, Value>> callers;
   for (const Expr& e : s.extras)
     if (std::optional<Value> caller = decorator(e, c, scope)) callers.emplace_back(e.place, std::move(*caller));
@@ -212,6 +226,7 @@ void Interpreter::add_base(Class& type, const Expr& expr, Scope& scope) {
   const Builtin* b = base.as<Builtin>();
   const Opaque* opaque = base.as<Opaque>();
   if (opaque && opaque->name == "NamedTuple") type.is_record = type.is_tuple = true;
+  if (opaque && opaque->name == "Enum") type.is_enum = true;
   if (opaque || (b && b->function->name == "object")) return;
   if (type.base || type.module || type.is_module)
     fail(where_, expr.place, fmt::format("expected one base class, found {} as well", describe(base)));
@@ -220,6 +235,7 @@ void Interpreter::add_base(Class& type, const Expr& expr, Scope& scope) {
     type.module = (*c)->module;
     type.is_module = (*c)->is_module;
     type.is_record = (*c)->is_record;
+    type.is_enum = (*c)->is_enum;
   } else if (auto* const* m = base.as<const ModuleType*>()) {
     type.module = *m;
     type.is_module = true;
@@ -228,6 +244,23 @@ void Interpreter::add_base(Class& type, const Expr& expr, Scope& scope) {
   } else {
     fail(where_, expr.place,
          fmt::format("expected torch.nn.Module or another class as the base, found {}", describe(base)));
+  }
+}
+
+// Makes the members of an enumeration: objects with a name and a value. The value of auto() is one more than the last
+// one.
+void Interpreter::add_members(Class& type) {
+  std::int64_t last = 0;
+  for (const Statement& s : type.definition->body) {
+    if (s.kind != Statement::Kind::assign || s.targets[0].kind != Expr::Kind::name) continue;
+    Value& value = type.attributes.find(s.targets[0].text)->second;
+    if (value.as<Opaque>()) value = {last + 1};
+    if (const auto number = to_integer(value)) last = *number;
+    Object* member = session_.make_object();
+    member->type = &type;
+    set_attribute(session_, *member, "name", {s.targets[0].text});
+    set_attribute(session_, *member, "value", value);
+    value = {member};
   }
 }
 
@@ -255,6 +288,7 @@ void Interpreter::declare(const Statement& s, Scope& scope) {
     body->variables.insert_or_assign(inner.name, decorated(inner, std::move(c), *body));
   }
   type->attributes = body->variables;
+  if (type->is_enum) add_members(*type);
   scope.variables.insert_or_assign(s.name, Value{type});
 }
 

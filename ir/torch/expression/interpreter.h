@@ -39,8 +39,10 @@ class Interpreter {
   Closure closure(const Statement&, Scope&);
   void define(const Statement&, Scope&);
   void declare(const Statement&, Scope&);
+  void add_members(Class&);
   void add_base(Class&, const Expr&, Scope&);
   std::optional<Value> decorator(const Expr&, Closure&, Scope&);
+  const Closure* property_of(const Expr& decorator, Scope&);
   Value decorated(const Statement&, Closure, Scope&);
 
   // flow.cpp: conditions, loops, `with`, `try`, `assert`, `raise`, `del`, `global` and `nonlocal`.
@@ -61,6 +63,7 @@ class Interpreter {
   void assign_name(const Expr& target, const Value&, Scope&);
   void unpack(const Expr& target, const Value&, Scope&);
   void assign_attribute(const Expr& target, const Value&, Scope&);
+  bool set_property(Object&, std::string_view name, const Value&);
   void assign_item(const Expr& target, const Value&, Scope&);
   void augment(const Statement&, Scope&);
   bool augment_chosen(const Statement&, const Value& object, const Value& index, Scope&);
@@ -78,6 +81,7 @@ class Interpreter {
   Value dict(const Expr&, Scope&);
   Value compare(const Expr&, Scope&);
   Value compare(const Expr&, std::string_view op, const Value& left, const Value& right);
+  bool are_equal(const Value& left, const Value& right);
   Value logic(const Expr&, Scope&);
   Value joined(const Expr&, Scope&);
   Value comprehension(const Expr&, Scope&);
@@ -108,10 +112,12 @@ class Interpreter {
   Value invoke_written(const Closure&, Scope&);
   Value invoke_object(Object*, Arguments);
   void run_hooks(Object&, Arguments&);
+  Value run_hooks_after(Object&, const Values& inputs, Value result);
   Value invoke_module(Object*, Arguments);
   Value written_to(const Value& out, const Value& result, Id first_new);
   Value run(const Function&, Arguments, bool in_place);
   Value super(Arguments, const Scope&) const;
+  static Value member_of(const Class&, const Arguments&);
   Value construct(Class&, Arguments);
   Value construct(const ModuleType&, Arguments);
   Value construct_record(Class&, Arguments);
@@ -136,6 +142,8 @@ struct MissingImport : PlacedError {
   using PlacedError::PlacedError;
 };
 
+/// Returns the names of the fields of a dataclass or a named tuple. Those of base classes come first.
+std::vector<std::string_view> fields_of(const Class&);
 /// Returns the scope that has a variable: this scope, one around it, or the text's. Null if no scope has the variable.
 Scope* find_scope(Scope&, Scope& globals, std::string_view name);
 

@@ -85,12 +85,16 @@ class Contents {
     modules.push_back(make_list({{session_.text(path)}, {&object}}));
     const auto path_of = [&](const std::string& name) { return path.empty() ? name : path + "." + name; };
     for (const auto& [name, value] : object.attributes)
-      if (!is_statistic(object, name)) add_parameter(value, path_of(name));
+      if (is_statistic(object, name) || object.buffers.contains(name))
+        add_buffer(value, path_of(name));
+      else
+        add_parameter(value, path_of(name));
     for (const auto& [name, value] : object.items) add_parameter(value, path_of(name));
     for (const auto& [name, value] : object.attributes) add_module(value, path_of(name));
     for (const auto& [name, value] : object.items) add_module(value, path_of(name));
   }
-  Values modules, parameters;  // pairs of a path and a value; a module's own parameters are before those inside
+  // Pairs of a path and a value. A module's own parameters and buffers are before those inside.
+  Values modules, parameters, buffers;
 
  private:
   // PyTorch's modules keep statistics in buffers. Here, they are drawn as parameters are.
@@ -102,6 +106,9 @@ class Contents {
     auto* const* leaf = value.as<Leaf*>();
     if (leaf ? seen_.insert(*leaf).second : seen_tensors_.insert(value.as<Tensor>()->id).second)
       parameters.push_back(make_list({{session_.text(path)}, value}));
+  }
+  void add_buffer(const Value& value, const std::string& path) {
+    if (!value.none()) buffers.push_back(make_list({{session_.text(path)}, value}));
   }
   void add_module(const Value& value, const std::string& path) {
     if (is_module(value)) add(**value.as<Object*>(), path);
@@ -125,6 +132,18 @@ Value modules(const Call& c) { return without_paths(contents(c).modules); }
 Value named_modules(const Call& c) { return make_list(contents(c).modules); }
 Value parameters(const Call& c) { return without_paths(contents(c).parameters); }
 Value named_parameters(const Call& c) { return make_list(contents(c).parameters); }
+Value buffers(const Call& c) { return without_paths(contents(c).buffers); }
+Value named_buffers(const Call& c) { return make_list(contents(c).buffers); }
+Value state_dict(const Call& c) {
+  const Contents all = contents(c);
+  Dict* state = c.session.make_dict();
+  for (const Values* pairs : {&all.parameters, &all.buffers})
+    for (const Value& pair : *pairs) {
+      const Values& both = *pair.as<List>()->items;
+      set_item(*state, both[0], both[1]);
+    }
+  return {state};
+}
 Value children(const Call& c) {
   Values all;
   for (const auto& [name, value] : self(c).attributes)
@@ -212,13 +231,14 @@ Value update(const Call& c) {
   add_named(c, object, **dict);
   return {};
 }
+template <const std::string_view& attribute>
 Value add_hook(const Call& c) {
   Values hooks;
   Object& object = self(c);
-  if (const auto found = object.attributes.find(hooks_attribute); found != object.attributes.end())
+  if (const auto found = object.attributes.find(attribute); found != object.attributes.end())
     hooks = *found->second.as<List>()->items;
   hooks.push_back(c.value("hook"));
-  object.attributes.insert_or_assign(std::string(hooks_attribute), c.session.list(std::move(hooks)));
+  object.attributes.insert_or_assign(std::string(attribute), c.session.list(std::move(hooks)));
   return {};
 }
 Value register_buffer(const Call& c) {
@@ -258,6 +278,9 @@ constexpr std::array rows = {
     Function{"named_children", of_module, "self", named_children},
     Function{"parameters", of_module, "self, recurse=True", parameters},
     Function{"named_parameters", of_module, "self, prefix='', recurse=True", named_parameters},
+    Function{"buffers", of_module, "self, recurse=True", buffers},
+    Function{"named_buffers", of_module, "self, prefix='', recurse=True", named_buffers},
+    Function{"state_dict", of_module, "self", state_dict},
     Function{"apply", of_module, "self, fn", apply},
     Function{"to", of_module, "self, device=None, dtype=None, non_blocking=False, *, tensor=None, memory_format=None", to},
     Function{"type", of_module, "self, dst_type", to_type},
@@ -266,7 +289,8 @@ constexpr std::array rows = {
     Function{"half", of_module, "self", to_floats<DType::f16>},
     Function{"bfloat16", of_module, "self", to_floats<DType::bf16>},
     Function{"update", of_module, "self, modules", update},
-    Function{"register_forward_pre_hook", of_module, "self, hook", add_hook},
+    Function{"register_forward_pre_hook", of_module, "self, hook", add_hook<hooks_attribute>},
+    Function{"register_forward_hook", of_module, "self, hook", add_hook<hooks_after_attribute>},
     Function{"reset_parameters", of_module, "self", nothing},
     Function{"flatten_parameters", of_module, "self", nothing},
     Function{"zero_grad", of_module, "self, set_to_none=True", nothing},

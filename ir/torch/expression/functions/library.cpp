@@ -80,6 +80,7 @@ constexpr std::array named_spaces = {NamedSpace{"torch", in_torch},
                                      NamedSpace{"einops.layers", in_library},
                                      NamedSpace{"einops.layers.torch", in_einops_layers},
                                      NamedSpace{"collections", in_library},
+                                     NamedSpace{"contextlib", in_library},
                                      NamedSpace{"copy", in_library},
                                      NamedSpace{"dataclasses", in_library},
                                      NamedSpace{"functools", in_library},
@@ -92,9 +93,9 @@ constexpr std::array named_spaces = {NamedSpace{"torch", in_torch},
 // Modules whose names have no meaning here. They may be imported, for annotations and the like.
 constexpr std::array opaque_modules =
     std::to_array<std::string_view>({"__future__", "abc", "enum", "numbers", "os", "random", "sys", "time"});
-constexpr std::array opaque_members =
-    std::to_array<std::string_view>({"backends", "channels_last", "channels_last_3d", "contiguous_format", "dtype",
-                                     "fx", "layout", "preserve_format", "profiler", "strided"});
+constexpr std::array opaque_members = std::to_array<std::string_view>(
+    {"backends", "channels_last", "channels_last_3d", "contiguous_format", "dtype", "fx", "layout",
+     "legacy_contiguous_format", "preserve_format", "profiler", "strided"});
 // Python's exceptions, which have no meaning here either.
 constexpr std::array exceptions =
     std::to_array<std::string_view>({"ArithmeticError",     "AssertionError", "AttributeError",   "BaseException",

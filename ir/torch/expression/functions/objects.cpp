@@ -266,8 +266,8 @@ Value stride(const Call& c) {
 }
 Value storage_offset(const Call& c) { return {c.session.storage_offset(c.value("input"))}; }
 
-// Whether a tensor is contiguous. A tensor whose strides are not known counts as contiguous, because `contiguous()` would
-// not change it.
+// Whether a tensor is contiguous. A tensor whose strides are not known counts as contiguous, because `contiguous()`
+// would not change its values.
 Value is_contiguous(const Call& c) {
   return {c.given("memory_format") || c.session.may_be_contiguous(c.value("input"))};
 }

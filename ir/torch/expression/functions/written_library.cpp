@@ -32,6 +32,40 @@ def accumulate(iterable, function=None, *, initial=None):
         totals.append(item if not totals else totals[-1] + item if function is None else function(totals[-1], item))
     return tuple(totals)
 
+def chain_from_iterable(iterable): return tuple([item for items in iterable for item in items])
+def islice(iterable, start, stop=(), step=None):
+    return tuple(iterable)[:start] if stop == () else tuple(iterable)[start:stop:step]
+
+def pairwise(iterable):
+    items = tuple(iterable)
+    return tuple(zip(items, items[1:]))
+
+def starmap(function, iterable): return tuple([function(*items) for items in iterable])
+def zip_longest(*iterables, fillvalue=None):
+    rows = [list(iterable) for iterable in iterables]
+    longest = max([len(row) for row in rows], default=0)
+    return tuple(zip(*[row + [fillvalue] * (longest - len(row)) for row in rows]))
+
+class nullcontext:
+    def __init__(self, enter_result=None): self.enter_result = enter_result
+    def __enter__(self): return self.enter_result
+    def __exit__(self, *error): pass
+
+def values_of_fields(obj): return {name: getattr(obj, name) for name in obj.__dataclass_fields__}
+def replace(obj, **changes): return type(obj)(**{**values_of_fields(obj), **changes})
+def fields(class_or_instance): return tuple([SimpleNamespace(name=n) for n in class_or_instance.__dataclass_fields__])
+def asdict(obj):
+    if isinstance(obj, dict):
+        return {key: asdict(value) for key, value in obj.items()}
+    if isinstance(obj, (list, tuple)):
+        items = [asdict(item) for item in obj]
+        return items if isinstance(obj, list) else tuple(items)
+    if hasattr(obj, "__dataclass_fields__"):
+        return {name: asdict(value) for name, value in values_of_fields(obj).items()}
+    return obj
+
+def is_integer(number): return not math.isinf(number) and not math.isnan(number) and number == math.floor(number)
+
 def math_isqrt(n):
     assert n >= 0, "an n of at least 0"
     root = int(math.sqrt(n))

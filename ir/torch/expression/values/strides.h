@@ -25,7 +25,7 @@ class Strides {
   bool is_shared(Id node) const { return shared_.contains(node); }
   /// Records that a node, a copy of its argument, is contiguous. `may_share`: it may be the argument itself in PyTorch.
   void set_contiguous(const Builder&, Id node, bool may_share);
-  /// Records that a node is the result of an elementwise function of PyTorch. If a tensor that has the result's dimensions
+  /// Records that a node is the result of an elementwise function of PyTorch. If a tensor with the result's dimensions
   /// is not contiguous, the result keeps the order of dimensions in memory.
   void set_elementwise(const Builder&, Id node, const std::vector<Id>& args);
   /// Records the strides of a node, and that it is not known whether it shares memory with its first argument.

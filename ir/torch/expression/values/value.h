@@ -72,7 +72,8 @@ struct Closure {
   Scope* outer = nullptr;        // the scope of the definition
   const Class* owner = nullptr;  // the class that this is a method of
   Kind kind = Kind::plain;
-  bool written = false;  // one of the language's own definitions (functions/written.cpp)
+  const Closure* setter = nullptr;  // of a property: the function after `@name.setter`
+  bool written = false;             // one of the language's own definitions (functions/written.cpp)
 };
 struct Method {
   const Closure* closure = nullptr;
@@ -86,6 +87,7 @@ struct Class {
   bool is_module = false;                // a base is nn.Module
   bool is_record = false;                // @dataclass, or a base is NamedTuple: the constructor takes the fields
   bool is_tuple = false;                 // a base is NamedTuple
+  bool is_enum = false;                  // a base is Enum: variables of the class are its members
   std::vector<std::string_view> fields;  // the class's own variables with annotations
   std::map<std::string_view, Value> attributes;
 };
@@ -114,8 +116,8 @@ struct Value {
   bool none() const { return as<None>() != nullptr; }
 };
 
-/// The attribute of a module that holds the list of functions to call before `forward`.
-inline constexpr std::string_view hooks_attribute = "_forward_pre_hooks";
+/// The attributes of a module that hold the lists of functions to call before and after `forward`.
+inline constexpr std::string_view hooks_attribute = "_forward_pre_hooks", hooks_after_attribute = "_forward_hooks";
 
 /// The attributes of an object, in the order in which they were assigned first. As in PyTorch, a module or a tensor
 /// counts as new if it replaces another kind of value.
