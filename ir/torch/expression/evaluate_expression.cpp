@@ -252,7 +252,7 @@ Value Interpreter::slice(const Expr& e, Scope& scope) {
     if (part.kind == Expr::Kind::absent) continue;
     const Value value = evaluate(part, scope);
     if (value.none()) continue;
-    const auto* number = value.as<std::int64_t>();
+    const auto number = placed(part.place, [&] { return known_integer(session_, value); });
     if (!number) fail(where_, part.place, fmt::format("expected an integer in a slice, found {}", describe(value)));
     *parts[i] = *number;
   }

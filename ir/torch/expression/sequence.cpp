@@ -76,6 +76,14 @@ std::string list_text(const List& list) {
 
 torch::Values known_values(Session& session, const Value& tensor) { return Known(session, false).values(tensor); }
 
+std::optional<std::int64_t> known_integer(Session& session, const Value& value) {
+  if (const auto* integer = value.as<std::int64_t>()) return *integer;
+  if (!is_tensor(value)) return std::nullopt;
+  const TensorType type = session.type_of(value);
+  if (!is_integer(type.dtype) || element_count(type.shape) != 1) return std::nullopt;
+  return static_cast<std::int64_t>(known_values(session, value)[0]);
+}
+
 torch::Values sample_values(Session& session, const Value& tensor, std::vector<Id>& inputs) {
   Known known(session, true);
   torch::Values values = known.values(tensor);

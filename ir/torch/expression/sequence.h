@@ -1,5 +1,7 @@
 // Python's operations on values of any type: truth, items, text. All throw Error.
 #pragma once
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +15,9 @@ namespace deplo::ir::torch::python {
 bool is_true(Session&, const Value&);
 /// Returns the values of a tensor that depends on no input and no parameter. Throws Error for other tensors.
 torch::Values known_values(Session&, const Value& tensor);
+/// Returns an integer, or the element of a tensor of one integer, as PyTorch accepts it for a size. Returns nullopt for
+/// other values. Throws Error for a tensor that depends on an input or a parameter.
+std::optional<std::int64_t> known_integer(Session&, const Value&);
 /// Returns values that a tensor may have if its inputs are drawn, and sets `inputs` to these inputs. Throws Error if
 /// the tensor depends on a parameter.
 torch::Values sample_values(Session&, const Value& tensor, std::vector<Id>& inputs);

@@ -177,6 +177,18 @@ TEST(ExpressionLanguage, AFinallyBlockAlwaysRuns) {
   EXPECT_EQ(x("x = 0\ntry:\n  try: import xformers\n  finally: x += 1\nexcept ImportError: x += 5"), 6);
 }
 
+TEST(ExpressionLanguage, ATensorOfOneKnownIntegerIsASize) {
+  const std::string n = "n = torch.tensor([2, 5, 3]).max(); x = torch.randn(8, 4); ",
+                    k = "n = 5; x = torch.randn(8, 4); ";
+  for (const std::string text : {"torch.arange(n)", "x[:n]", "torch.zeros(n, 2)", "x.narrow(0, 1, n)", "x[1:n, 0]",
+                                 "sum([x[i] for i in range(n)])", "torch.ones((n, n))"})
+    EXPECT_EQ(calls(n + text).substr(calls(n + text).rfind(" -> ")),
+              calls(k + text).substr(calls(k + text).rfind(" -> ")))
+        << text;
+  EXPECT_NE(error_of("x = torch.randint(4, ()); torch.arange(x)"), "");
+  EXPECT_NE(error_of("torch.arange(torch.tensor(2.5))").find("expected an integer for start"), std::string::npos);
+}
+
 TEST(ExpressionLanguage, StridesAreKnownOrRefused) {
   const auto refused = [](const std::string& text, std::string_view words) {
     EXPECT_NE(error_of("x = torch.randn(4, 5); q = torch.randn(1, 2, 4, 4); " + text).find(words), std::string::npos)

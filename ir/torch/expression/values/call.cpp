@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/text/nearest.h"
+#include "ir/torch/expression/sequence.h"
 
 namespace deplo::ir::torch::python {
 
@@ -191,7 +192,7 @@ Id Call::operand(std::string_view parameter, int position) const {
 }
 
 std::int64_t Call::integer(std::string_view parameter) const {
-  const auto* i = value(parameter).as<std::int64_t>();
+  const std::optional<std::int64_t> i = known_integer(session, value(parameter));
   if (!i) fail(parameter, "an integer");
   return *i;
 }
@@ -201,7 +202,7 @@ std::vector<std::int64_t> Call::integers(std::string_view parameter) const {
   if (!list) return {integer(parameter)};
   std::vector<std::int64_t> out;
   for (const Value& item : *list->items) {
-    const auto* i = item.as<std::int64_t>();
+    const std::optional<std::int64_t> i = known_integer(session, item);
     if (!i) misfit(fmt::format("integers in {}", parameter), describe(item));
     out.push_back(*i);
   }
