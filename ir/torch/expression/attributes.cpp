@@ -138,6 +138,7 @@ Value Interpreter::bound(const Value& found, const Value& self) {
 Value Interpreter::class_attribute(const Class& type, const Value& self, std::string_view name) {
   if (name == "__name__") return {type.definition->name};
   const Value* found = find_attribute(&type, name);
+  if (!found && name == "apply" && type.is_function) return bound(written("apply_function"), self);
   if (!found) {
     std::vector<std::string> known;
     for (const auto& [attribute, value] : type.attributes) known.emplace_back(attribute);

@@ -227,6 +227,7 @@ void Interpreter::add_base(Class& type, const Expr& expr, Scope& scope) {
   const Opaque* opaque = base.as<Opaque>();
   if (opaque && opaque->name == "NamedTuple") type.is_record = type.is_tuple = true;
   if (opaque && opaque->name == "Enum") type.is_enum = true;
+  if (opaque && opaque->name == "Function") type.is_function = true;
   if (opaque || (b && b->function->name == "object")) return;
   if (type.base || type.module || type.is_module)
     fail(where_, expr.place, fmt::format("expected one base class, found {} as well", describe(base)));
@@ -236,6 +237,7 @@ void Interpreter::add_base(Class& type, const Expr& expr, Scope& scope) {
     type.is_module = (*c)->is_module;
     type.is_record = (*c)->is_record;
     type.is_enum = (*c)->is_enum;
+    type.is_function = (*c)->is_function;
   } else if (auto* const* m = base.as<const ModuleType*>()) {
     type.module = *m;
     type.is_module = true;

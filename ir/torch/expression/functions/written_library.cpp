@@ -46,6 +46,17 @@ def zip_longest(*iterables, fillvalue=None):
     longest = max([len(row) for row in rows], default=0)
     return tuple(zip(*[row + [fillvalue] * (longest - len(row)) for row in rows]))
 
+class FunctionContext:
+    def __init__(self): self.saved_tensors, self.needs_input_grad = (), (False,) * 64
+    def save_for_backward(self, *tensors): self.saved_tensors = tensors
+    def mark_dirty(self, *tensors): pass
+    def mark_non_differentiable(self, *tensors): pass
+    def set_materialize_grads(self, value): pass
+
+# torch.autograd.Function.apply. A function with setup_context has a forward without the context.
+def apply_function(cls, *inputs):
+    return cls.forward(*inputs) if hasattr(cls, "setup_context") else cls.forward(FunctionContext(), *inputs)
+
 class nullcontext:
     def __init__(self, enter_result=None): self.enter_result = enter_result
     def __enter__(self): return self.enter_result

@@ -87,6 +87,7 @@ struct Class {
   bool is_module = false;                // a base is nn.Module
   bool is_record = false;                // @dataclass, or a base is NamedTuple: the constructor takes the fields
   bool is_tuple = false;                 // a base is NamedTuple
+  bool is_function = false;              // a base is torch.autograd.Function: `apply` calls `forward`
   bool is_enum = false;                  // a base is Enum: variables of the class are its members
   std::vector<std::string_view> fields;  // the class's own variables with annotations
   std::map<std::string_view, Value> attributes;
