@@ -74,8 +74,8 @@ TEST(Graph, Errors) {
   using ::testing::HasSubstr;
   EXPECT_THAT(message("torch.randn(4) + torch.randn(5)"), ::testing::StartsWith("-c:1:"));
   EXPECT_THAT(message("torch.randn(1000000, 1000000) + 1"), HasSubstr("at most 64 GB"));
-  EXPECT_THAT(message("torch.randn(4).cdouble()"), HasSubstr("cdouble"));
-  EXPECT_THAT(message("torch.randn(4).to(torch.complex64)"), HasSubstr("found `complex64`"));
+  EXPECT_THAT(message("torch.randn(4).chalf()"), HasSubstr("chalf"));
+  EXPECT_THAT(message("torch.randn(4).to(torch.complex32)"), HasSubstr("found `complex32`"));
 }
 
 struct SuiteRow {

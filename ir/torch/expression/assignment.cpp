@@ -59,6 +59,10 @@ void Interpreter::assign_attribute(const Expr& target, const Value& value, Scope
     if (target.text == "data") placed(target.place, [&] { session_.set_data(object, value); });
     return;
   }
+  if (is_complex(object) && (target.text == "real" || target.text == "imag")) {
+    placed(target.place, [&] { session_.put(attribute_of(object, target.text), value); });
+    return;
+  }
   auto* const* o = object.as<Object*>();
   if (!o)
     fail(where_, target.place,
@@ -154,6 +158,8 @@ std::optional<Value> Interpreter::augmented(const Statement& s, const Value& lef
     *list->items = *changed->items;
     return std::nullopt;
   }
+  if (is_tensor(left) && is_complex(result))
+    fail(where_, s.place, "expected real numbers to put into a real tensor, found complex ones");
   if (!is_tensor(left) || !is_tensor(result)) return result;
   placed(s.place, [&] { session_.assign(left, session_.tensor(result), first_new); });
   return std::nullopt;

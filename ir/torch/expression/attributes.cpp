@@ -53,6 +53,7 @@ Value dtype_attribute(DType dtype, std::string_view name) {
 Value Interpreter::attribute_of(const Value& object, std::string_view name) {
   if (const Namespace* space = object.as<Namespace>()) return member(*space, name);
   if (is_tensor(object)) return tensor_attribute(object, name);
+  if (is_complex(object)) return complex_attribute(object, name);
   if (auto* const* o = object.as<Object*>()) return object_attribute(*o, name);
   if (auto* const* type = object.as<Class*>()) return class_attribute(**type, object, name);
   if (const Super* super = object.as<Super>()) return super_attribute(*super, name);
@@ -85,11 +86,29 @@ Value Interpreter::attribute_of(const Value& object, std::string_view name) {
   throw Error(fmt::format("expected a tensor or a module before `.{}`, found {}", name, describe(object)));
 }
 
+// Returns a method of a tensor or of a complex tensor; nullopt if there is none of this name.
+std::optional<Value> Interpreter::tensor_method(const Value& tensor, std::string_view name) {
+  const auto self = [&] { return std::make_shared<const Value>(tensor); };
+  if (const Function* f = find_function(as_method, name)) return Value{Builtin{f, self()}};
+  if (const Function* f = find_in_place(as_method, name)) return Value{Builtin{f, self(), true}};
+  if (const std::string method = written_name(as_method, name); !method.empty()) return bound(written(method), tensor);
+  return std::nullopt;
+}
+
+// Returns an attribute of complex numbers: one of the class Complex, or a method of tensors.
+Value Interpreter::complex_attribute(const Value& tensor, std::string_view name) {
+  Object* object = *tensor.as<Object*>();
+  if (object->attributes.find(name) != object->attributes.end() || find_attribute(object->type, name))
+    return object_attribute(object, name);
+  if (std::optional<Value> method = tensor_method(tensor, name)) return *method;
+  std::vector<std::string> known = function_names(as_method);
+  for (const auto& [attribute, value] : object->type->attributes) known.emplace_back(attribute);
+  throw Error(fmt::format("expected an attribute or a method of a complex tensor (docs/expressions.md), found `{}`{}",
+                          name, did_you_mean(name, known)));
+}
+
 Value Interpreter::tensor_attribute(const Value& tensor, std::string_view name) {
-  if (const Function* f = find_function(as_method, name)) return {Builtin{f, std::make_shared<const Value>(tensor)}};
-  if (const Function* f = find_in_place(as_method, name))
-    return {Builtin{f, std::make_shared<const Value>(tensor), true}};
-  if (is_written(as_method, name)) return bound(written(name), tensor);
+  if (std::optional<Value> method = tensor_method(tensor, name)) return *method;
   const TensorType type = session_.type_of(tensor);
   const auto rank = static_cast<std::int64_t>(type.shape.size());
   if (name == "shape") return make_tuple(type.shape);

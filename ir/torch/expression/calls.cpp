@@ -164,6 +164,24 @@ void set_strides(const Function& f, const Call& call, Id result) {
   call.session.set_elementwise(result, tensors);
 }
 
+// Whether a value has complex numbers, or is their type, or is a list that holds one of them.
+bool holds_complex(const Value& value, int levels) {
+  if (is_complex(value)) return true;
+  if (auto* const* type = value.as<Class*>()) return (*type)->is_complex;
+  const List* list = value.as<List>();
+  return list && levels > 0 &&
+         std::ranges::any_of(*list->items, [&](const Value& item) { return holds_complex(item, levels - 1); });
+}
+
+// Whether a function of tensors is called with complex numbers, or with their type.
+bool is_on_complex(const Function& f, const Arguments& arguments) {
+  constexpr unsigned of_tensors = either | in_functional | in_linalg | in_nn | of_modules_only | in_einops;
+  if ((f.spaces & of_tensors) == 0 && f.name != "abs") return false;
+  const auto is_one = [](const Value& value) { return holds_complex(value, max_dimensions); };
+  return std::ranges::any_of(arguments.positional, is_one) ||
+         std::ranges::any_of(arguments.keywords, is_one, &std::pair<std::string_view, Value>::second);
+}
+
 // Removes the argument `out` of a function of torch. Returns its value, or nullopt if there is none.
 std::optional<Value> take_out(const Function& f, Arguments& arguments) {
   const auto out = std::ranges::find(arguments.keywords, "out", &std::pair<std::string_view, Value>::first);
@@ -189,9 +207,28 @@ Value Interpreter::written_to(const Value& out, const Value& result, Id first_ne
   return out;
 }
 
+// Calls a function as functions/written_complex.cpp defines it for complex numbers.
+Value Interpreter::run_on_complex(const Function& function, const Arguments& arguments, bool in_place) {
+  Dict* options = session_.make_dict();
+  for (const auto& [name, value] : arguments.keywords) set_item(*options, {name}, value);
+  const Value builtin = {Builtin{&function, nullptr}};
+  Value result =
+      invoke(written("of_complex"), {{{function.name}, builtin, session_.list(arguments.positional), {options}}, {}});
+  if (result.as<Opaque>())
+    throw Error(
+        fmt::format("{}: expected real numbers, found complex ones; docs/expressions.md lists the functions that "
+                    "take them",
+                    function.name));
+  if (!in_place) return result;
+  if (arguments.positional.empty())
+    throw Error(fmt::format("{}: expected a complex tensor to change in place as the first argument", function.name));
+  return invoke(attribute_of(arguments.positional[0], "copy_"), {{result}, {}});
+}
+
 // Calls a built-in function. With `in_place`, or if the call has `inplace=True`, the result replaces the first
 // argument.
 Value Interpreter::run(const Function& function, Arguments arguments, bool in_place) {
+  if (is_on_complex(function, arguments)) return run_on_complex(function, arguments, in_place);
   const Id first_new = session_.size();
   const std::optional<Value> out = take_out(function, arguments);
   const Call call(session_, function, std::move(arguments));

@@ -34,6 +34,8 @@ Value Interpreter::dispatch(const Expr& e, Scope& scope) {
       return {e.integer};
     case Expr::Kind::real:
       return {e.number};
+    case Expr::Kind::imaginary:
+      return invoke(written("imaginary"), {{{e.number}}, {}});
     case Expr::Kind::string:
       return {e.text};
     case Expr::Kind::name:
@@ -178,7 +180,8 @@ Value Interpreter::compare(const Expr& e, std::string_view op, const Value& left
   return placed(e.place, [&]() -> Value {
     if (op == "is" || op == "is not") return {is_same(left, right) == (op == "is")};
     if (op == "in" || op == "not in") return {contains(session_, right, left) == (op == "in")};
-    const bool plain = !is_tensor(left) && !is_tensor(right) && !(to_number(left) && to_number(right));
+    const bool plain = !is_tensor(left) && !is_tensor(right) && !(to_number(left) && to_number(right)) &&
+                       !is_complex(left) && !is_complex(right);
     if (plain && (op == "==" || op == "!=")) return {are_equal(left, right) == (op == "==")};
     return apply_binary(session_, op, left, right);
   });

@@ -151,7 +151,9 @@ void Interpreter::import(const Statement& s, Scope& scope) {
 
 Value Interpreter::member(const Namespace& space, std::string_view name) {
   const std::string definition = written_name(functions_of(space.name), name);
-  return definition.empty() ? find_member(space, name) : written(definition);
+  if (definition.empty()) return find_member(space, name);
+  if (name == "complex128" || name == "cdouble") session_.computed(DType::f64);
+  return written(definition);
 }
 
 // Returns a definition that is written in the language itself. The first call evaluates all such definitions.
@@ -162,6 +164,8 @@ Value Interpreter::written(std::string_view name) {
     defining_ = true;
     for (const Statement& s : definitions) execute(s, *written_);
     defining_ = false;
+    for (const std::string_view type : {"Complex", "complex64"})
+      (*written_->variables.find(type)->second.as<Class*>())->is_complex = true;
   }
   return written_->variables.find(name)->second;
 }

@@ -96,7 +96,9 @@ class Interpreter {
 
   // attributes.cpp
   Value attribute_of(const Value& object, std::string_view name);
+  std::optional<Value> tensor_method(const Value& tensor, std::string_view name);
   Value tensor_attribute(const Value& tensor, std::string_view name);
+  Value complex_attribute(const Value& tensor, std::string_view name);
   Value object_attribute(Object* object, std::string_view name);
   Value class_attribute(const Class&, const Value& self, std::string_view name);
   Value super_attribute(const Super&, std::string_view name);
@@ -116,6 +118,7 @@ class Interpreter {
   Value invoke_module(Object*, Arguments);
   Value written_to(const Value& out, const Value& result, Id first_new);
   Value run(const Function&, Arguments, bool in_place);
+  Value run_on_complex(const Function&, const Arguments&, bool in_place);
   Value super(Arguments, const Scope&) const;
   static Value member_of(const Class&, const Arguments&);
   Value construct(Class&, Arguments);

@@ -193,15 +193,18 @@ struct Special {
 constexpr std::array specials = {Special{"+", "add"},     Special{"-", "sub"},       Special{"*", "mul"},
                                  Special{"/", "truediv"}, Special{"//", "floordiv"}, Special{"%", "mod"},
                                  Special{"**", "pow"},    Special{"@", "matmul"},    Special{"<", "lt"},
-                                 Special{"<=", "le"},     Special{">", "gt"},        Special{">=", "ge"}};
+                                 Special{"<=", "le"},     Special{">", "gt"},        Special{">=", "ge"},
+                                 Special{"==", "eq"},     Special{"!=", "ne"}};
 
-/// Applies the operator as a class defines it: left.__add__(right), otherwise right.__radd__(left).
+/// Applies the operator as a class defines it: left.__add__(right), otherwise right.__radd__(left). `==` and `!=` have
+/// the same name on both sides.
 std::optional<Value> by_method(Session& session, std::string_view op, const Value& left, const Value& right) {
   const auto* const special = std::ranges::find(specials, op, &Special::op);
   if (special == specials.end()) return {};
   for (const auto& [object, other, prefix] : {std::tuple(&left, &right, "__"), std::tuple(&right, &left, "__r")}) {
     auto* const* o = object->as<Object*>();
-    const std::string_view name = session.text(fmt::format("{}{}__", prefix, special->name));
+    const bool mirrored = op == "==" || op == "!=";
+    const std::string_view name = session.text(fmt::format("{}{}__", mirrored ? "__" : prefix, special->name));
     if (o && find_attribute((*o)->type, name)) return session.invoke(session.attribute(*object, name), {{*other}, {}});
   }
   return {};
@@ -257,8 +260,9 @@ Value apply_binary(Session& session, std::string_view op, const Value& left, con
 }
 
 Value apply_unary(Session& session, std::string_view op, const Value& v) {
-  if (auto* const* o = v.as<Object*>(); o && op == "-" && find_attribute((*o)->type, "__neg__"))
-    return session.invoke(session.attribute(v, "__neg__"), {});
+  const std::string_view name = op == "-" ? "__neg__" : op == "+" ? "__pos__" : "__invert__";
+  if (auto* const* o = v.as<Object*>(); o && find_attribute((*o)->type, name))
+    return session.invoke(session.attribute(v, name), {});
   if (is_tensor(v)) {
     if (op == "+") return v;
     if (op == "~") check_bits(session, op, v);

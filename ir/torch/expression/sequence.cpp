@@ -98,6 +98,10 @@ bool is_true(Session& session, const Value& value) {
   if (const List* list = value.as<List>()) return !list->items->empty();
   if (auto* const* dict = value.as<Dict*>()) return !(*dict)->items.empty();
   if (auto* const* object = value.as<Object*>(); object && holds_others(**object)) return !(*object)->items.empty();
+  if (is_complex(value)) {
+    const Value not_zero = session.attribute(value, "__ne__");
+    return is_true(session, session.invoke(not_zero, {{{std::int64_t{0}}}, {}}));
+  }
   if (!is_tensor(value)) return true;
   const torch::Values values = known_values(session, value);
   if (values.size() != 1)
@@ -115,6 +119,7 @@ Values items_to_unpack(Session& session, const Value& value) {
   if (tensor && tensor->pair)
     return {{Tensor{tensor->id}}, {Tensor{extreme_index(caller_of(session, "[]"), session.node(tensor->id))}}};
   if (auto* const* object = value.as<Object*>(); object && holds_others(**object)) return items_of(session, value);
+  if (is_complex(value)) return items_of(session, session.invoke(session.attribute(value, "unbind"), {}));
   if (!is_tensor(value)) throw Error(fmt::format("expected a tuple or a list to unpack, found {}", describe(value)));
   const Id id = session.tensor(value);
   const Shape shape = session.type(id).shape;
@@ -135,7 +140,7 @@ Values items_of(Session& session, const Value& value) {
   } else if (auto* const* object = value.as<Object*>(); object && holds_others(**object)) {
     const bool by_name = (*object)->module->name.ends_with("Dict");
     for (const auto& [name, item] : (*object)->items) items.push_back(by_name ? Value{std::string_view(name)} : item);
-  } else if (value.as<List>() || is_tensor(value)) {
+  } else if (value.as<List>() || is_tensor(value) || is_complex(value)) {
     return items_to_unpack(session, value);
   } else {
     throw Error(fmt::format("expected a tuple, a list or another sequence, found {}", describe(value)));
@@ -382,7 +387,9 @@ std::string filled_in(std::string_view text, const Value& values) {
 
 namespace {
 
+// An output of complex numbers becomes a real tensor whose last dimension holds the two parts.
 Id output(Session& session, const Value& value) {
+  if (is_complex(value)) return output(session, session.invoke(session.attribute(value, "as_real"), {}));
   if (!is_tensor(value)) throw Error(fmt::format("expected a tensor as output, found {}", describe(value)));
   const Id id = session.tensor(value);
   if (session.node(id).kind == Node::Kind::scalar) throw Error("expected a tensor as output, found a number");

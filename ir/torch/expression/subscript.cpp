@@ -304,7 +304,12 @@ void set_subscript(Session& session, const Value& object, const Value& index, co
     session.spend(1 + (*dict)->items.size() / 8);
     return set_item(**dict, index, value);
   }
-  if (auto* const* o = object.as<Object*>(); o && holds_others(**o)) return set_module(session, **o, index, value);
+  auto* const* o = object.as<Object*>();
+  if (o && holds_others(**o)) return set_module(session, **o, index, value);
+  if (o && find_attribute((*o)->type, "__setitem__")) {
+    session.invoke(session.attribute(object, "__setitem__"), {{index, value}, {}});
+    return;
+  }
   if (!is_tensor(object))
     throw Error(fmt::format("expected a tensor, a list or a dict before `[`, found {}", describe(object)));
   const Id first_new = session.size(), x = session.tensor(object);

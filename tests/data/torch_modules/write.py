@@ -6,7 +6,8 @@ NAME.py. Read by tests/ir/torch/torch_modules_test.cpp.
 
 Each file is as a problem of KernelBench: a class Model, get_init_inputs and get_inputs. The values of parameters,
 buffers and inputs are not in the files: element i of a tensor with the key k is floor(256 u) / 256 - 0.5, where
-u = ((2654435761 i + crc32(k)) mod 2^32) / 2^32; variances are 1 more. The keys are p_a_b for the parameter a.b, the
+u = ((2654435761 i + crc32(k)) mod 2^32) / 2^32; variances are 1 more. The parts of a complex tensor count as a last
+dimension. The keys are p_a_b for the parameter a.b, the
 name of a tensor that is an attribute of the model, and in0, in1, ... for the inputs.
 
 With --export it also writes NAME.pt2, in float32 (tests/rules/decompose/same_graph_test.cpp).
@@ -20,9 +21,12 @@ import zlib
 import torch
 
 FOLDER = pathlib.Path(__file__).parent
+COMPLEX64 = torch.complex64
 
 
 def drawn(key, t):
+    if t.is_complex():
+        return torch.view_as_complex(drawn(key, torch.view_as_real(t)))
     i = torch.arange(t.numel(), dtype=torch.int64)
     u = (i * 2654435761 + zlib.crc32(key.encode())) % 2**32
     values = (u // 2**24).double() / 256 - 0.5 + (1 if key.endswith("running_var") else 0)
@@ -44,6 +48,7 @@ def load(file):
     names = {"__name__": "module"}
     exec(compile(file.read_text(), file, "exec"), names)
     torch.set_default_dtype(torch.float64)
+    torch.cfloat = torch.complex64 = torch.complex128
     model = names["Model"](*names["get_init_inputs"]()).eval().double()
     with torch.no_grad():
         for key, t in parameters(model):
@@ -71,6 +76,7 @@ def main():
     for file in files:
         if exports:
             torch.set_default_dtype(torch.float32)
+            torch.cfloat = torch.complex64 = COMPLEX64
             module = {"__name__": "module"}
             exec(compile(file.read_text(), file, "exec"), module)
             model = module["Model"](*module["get_init_inputs"]()).eval()

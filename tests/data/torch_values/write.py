@@ -4,7 +4,8 @@ has too, read by tests/torch_values.cpp. Run with any PyTorch from 2.5:  python 
 
 A case is a line, which begins as {"code":"x = torch.randn(3, 7); torch.exp(x)"}. What torch.randn, rand and randint give
 are its inputs, by the names of the variables; they are rounded to multiples of 1/64, which are exact in float32 and short
-in the file. A case that has outputs stays as it is. values.json is computed in float64.
+in the file. A case that has outputs stays as it is. values.json is computed in float64. Complex tensors are written as torch.view_as_real
+shows them.
 
 special.json is computed in the case's "dtype", so that infinities and NaN arise where they do in PyTorch. A part of what
 torch.randn gives there becomes NaN, infinities and zeros. Its attentions are those of PyTorch's operations: the fused one of
@@ -47,6 +48,8 @@ def number(x, digits):
 
 
 def tensor(t):
+    if t.is_complex():
+        return tensor(torch.view_as_real(t.resolve_conj()))
     digits = 17 if t.dtype == torch.float64 else 9
     return {"shape": list(t.shape), "values": [number(x, digits) for x in t.flatten().tolist()]}
 
@@ -67,6 +70,8 @@ def run(code, dtype=None):
     inputs = {}
 
     def given(name, t):
+        if t.is_complex():
+            t = torch.view_as_complex(torch.round(torch.view_as_real(t) * 64) / 64)
         t = torch.round(t * 64) / 64 if t.is_floating_point() else t
         if dtype and t.is_floating_point() and not name.startswith("finite"):
             t = with_specials(t)
@@ -86,6 +91,8 @@ def run(code, dtype=None):
 
 def main():
     torch.Tensor.float = torch.Tensor.double  # in values.json, where all floats are of 64 bits
+    torch.Tensor.cfloat = torch.Tensor.cdouble
+    torch.cfloat = torch.complex64 = torch.complex128
     for name in ["values.json", "special.json"]:
         file = pathlib.Path(__file__).with_name(name)
         cases = json.loads(file.read_text())

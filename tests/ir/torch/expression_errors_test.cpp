@@ -84,7 +84,27 @@ TEST(ExpressionErrors, Names) {
       {"from torch import optim", "1:19", "expected a name that torch has"},
       {"math.sin.x", "1:10", "expected a tensor or a module before `.x`, found the function sin"},
       {"nn.Linear(2, 2).wight", "1:17", "expected an attribute of a Linear, found `wight`; did you mean 'weight'?"},
-      {"torch.complex64", "1:7", "found `complex64`"},
+      {"torch.complex32", "1:7", "found `complex32`"},
+  });
+}
+
+TEST(ExpressionErrors, ComplexNumbers) {
+  const std::string z = "z = 1j * torch.ones(2); ";  // 24 characters
+  check({
+      {z + "torch.relu(z)", "1:31",
+       "relu: expected real numbers, found complex ones; docs/expressions.md lists the functions that take them"},
+      {z + "z.max()", "1:27", "max: expected real numbers, found complex ones"},
+      {z + "z.sofmax()", "1:27",
+       "expected an attribute or a method of a complex tensor (docs/expressions.md), found `sofmax`"},
+      {z + "z < z", "1:27", "expected tensors or numbers around `<`, found a complex tensor and a complex tensor"},
+      {z + "x = torch.ones(2); x *= z", "1:46", "expected real numbers to put into a real tensor, found complex ones"},
+      {z + "x = torch.ones(2); x.mul_(z)", "1:46", "a complex tensor to put complex numbers into"},
+      {z + "torch.fft.rfft(z)", "1:35", "real numbers for rfft; fft takes complex numbers"},
+      {z + "torch.ones(2)[0] = z[0]", "1:38", "[]: expected a tensor or a number, found a complex tensor"},
+      {"torch.stft(torch.randn(9), 4)", "1:7", "return_complex=True"},
+      {"nn.Linear(2, 2, dtype=torch.cfloat)", "1:4", "found torch.complex64"},
+      {"1 + 1e999j", "1:5", "expected a number that a double holds, found `1e999j`"},
+      {"1jx", "1:2", "found `jx`"},
   });
 }
 

@@ -156,5 +156,24 @@ TEST(Expression, FunctionDefinition) {
             "mul(x, mul_c1) -> (4,) float32\nadd(mul, add_c1) -> (4,) float32\n");
 }
 
+// Complex numbers become a real tensor whose last dimension holds the two parts, also as inputs and parameters.
+TEST(Expression, ComplexInputsAndParametersKeepTheirNames) {
+  const Graph graph = parse_expression(
+      "x = torch.randn(3, dtype=torch.cfloat)\n"
+      "class M(nn.Module):\n"
+      "  def __init__(self):\n"
+      "    super().__init__()\n"
+      "    self.w = nn.Parameter(0.5 * torch.rand(3, dtype=torch.cfloat))\n"
+      "  def forward(self, x):\n"
+      "    return x * self.w + len(list(self.parameters()))\n"
+      "M()(x)\n");
+  std::vector<std::string> names;
+  for (const Node& node : graph.nodes)
+    if (node.kind == Node::Kind::input || node.kind == Node::Kind::parameter)
+      names.push_back(node.name + " " + print(node.type));
+  EXPECT_EQ(names, (std::vector<std::string>{"x (3, 2) float32", "p_w (3, 2) float32"}));
+  EXPECT_EQ(graph.nodes[static_cast<std::size_t>(graph.outputs.at(0))].type.shape, (Shape{3, 2}));
+}
+
 }  // namespace
 }  // namespace deplo::ir::torch::expression_test

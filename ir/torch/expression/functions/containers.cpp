@@ -103,8 +103,8 @@ class Contents {
   }
   void add_parameter(const Value& value, const std::string& path) {
     if (!is_parameter(value)) return;
-    auto* const* leaf = value.as<Leaf*>();
-    if (leaf ? seen_.insert(*leaf).second : seen_tensors_.insert(value.as<Tensor>()->id).second)
+    const Leaf* leaf = leaf_of(value);
+    if (leaf ? seen_.insert(leaf).second : seen_tensors_.insert(value.as<Tensor>()->id).second)
       parameters.push_back(make_list({{session_.text(path)}, value}));
   }
   void add_buffer(const Value& value, const std::string& path) {

@@ -37,9 +37,9 @@ struct NamedType {
   std::string_view name;
   DType dtype;
 };
-constexpr std::array other_types = std::to_array<std::string_view>(
-    {"complex32", "complex64", "cfloat", "complex128", "cdouble", "uint16", "uint32", "uint64", "float8_e4m3fn",
-     "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "quint8", "qint8"});
+constexpr std::array other_types =
+    std::to_array<std::string_view>({"complex32", "uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2",
+                                     "float8_e4m3fnuz", "float8_e5m2fnuz", "quint8", "qint8"});
 constexpr std::array named_types = {
     NamedType{"float32", DType::f32},  NamedType{"float", DType::f32},     NamedType{"float16", DType::f16},
     NamedType{"half", DType::f16},     NamedType{"bfloat16", DType::bf16}, NamedType{"int32", DType::i32},

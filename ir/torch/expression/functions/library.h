@@ -36,12 +36,12 @@ Value find_import(std::string_view module, const std::function<Value(const Names
 std::string_view written_text();
 std::string_view written_library_text();
 std::string_view written_functions_text();
+std::string_view written_complex_text();
 std::string_view written_fourier_text();
 std::string_view written_modules_text();
 std::string_view written_losses_text();
 /// Returns the name of the definition to which `name` refers in these namespaces, or "" if there is none.
 std::string written_name(unsigned spaces, std::string_view name);
-bool is_written(unsigned spaces, std::string_view name);
 std::vector<std::string> written_names(unsigned spaces);
 /// Returns the flags of a namespace's functions, such as in_functional for `torch.nn.functional`.
 unsigned functions_of(std::string_view space);

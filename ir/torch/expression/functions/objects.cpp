@@ -34,7 +34,7 @@ bool is_builtin_instance(const Value& value, std::string_view name) {
   if (name == "tuple" || name == "Size") return list && list->tuple;
   if (name == "dict") return value.as<Dict*>() != nullptr;
   if (name == "defaultdict") return value.as<Dict*>() && (*value.as<Dict*>())->factory;
-  if (name == "Tensor") return is_tensor(value);
+  if (name == "Tensor") return is_tensor(value) || is_complex(value);
   if (name == "Parameter") return is_parameter(value);
   if (name == "type") return is_class(value);
   return name == "object";
@@ -120,7 +120,7 @@ Value type_of(const Call& c) {
   const Value& object = c.value("object");
   for (const char* name : {"bool", "int", "float", "str", "list", "set", "tuple", "dict"})  // a bool is an int, too
     if (is_builtin_instance(object, name)) return {Builtin{find_function(in_python, name), nullptr}};
-  if (is_tensor(object)) return {Builtin{find_function(in_torch, "Tensor"), nullptr}};
+  if (is_tensor(object) || is_complex(object)) return {Builtin{find_function(in_torch, "Tensor"), nullptr}};
   return c.session.attribute(object, "__class__");
 }
 Value is_callable(const Call& c) { return {is_function(c.value("object"))}; }

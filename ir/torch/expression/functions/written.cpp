@@ -28,7 +28,7 @@ const std::vector<Written>& written() {
       {in_library, {"basicConfig", "catch_warnings", "critical", "debug", "empty_cache", "error", "filterwarnings", "info",
                     "manual_seed", "manual_seed_all", "simplefilter", "synchronize", "warn", "warning"}, {}, "ignored"},
       {in_math, {"comb", "dist", "factorial", "fsum", "hypot", "isclose", "isqrt", "lcm", "perm"}, "math_"},
-      {in_python, {"pow"}},
+      {in_python, {"complex", "pow"}},
       {in_operator, {"add", "floordiv", "itemgetter", "mul", "sub", "truediv"}, "operator_"},
       {in_init, {"dirac_", "eye_"}},
       {in_checkpoint, {"checkpoint"}},
@@ -36,7 +36,8 @@ const std::vector<Written>& written() {
       {in_einops, {"einsum"}, "einops_"},
       {in_einops_layers, {"Rearrange", "Reduce"}},
       {in_numpy, {"arange", "array", "asarray", "eye", "full", "ones", "power", "zeros"}},
-      {in_torch, {"compile", "complex", "from_numpy", "imag", "polar", "real", "view_as_complex", "view_as_real"}},
+      {in_torch, {"compile", "complex", "from_numpy", "imag", "polar", "real", "stft", "view_as_complex", "view_as_real"}},
+      {in_torch, {"cdouble", "cfloat", "complex128", "complex64"}, {}, "complex64"},
       {in_special, {"entr", "expit", "gammaln", "i0e", "ndtr", "psi", "xlog1py"}},
       {in_fft, {"fft", "fft2", "fftfreq", "fftn", "fftshift", "ifft", "ifft2", "ifftn", "ifftshift", "irfft", "irfft2",
                 "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn"}},
@@ -44,7 +45,7 @@ const std::vector<Written>& written() {
                 "update"}, "set_"},
       {as_method, {"astype"}},
       {in_torch, {"atleast_1d", "atleast_2d", "atleast_3d", "bartlett_window", "blackman_window", "block_diag",
-                  "cartesian_prod",                  "chain_matmul", "column_stack", "combinations", "concatenate", "cumulative_trapezoid", "embedding", "finfo", "group_norm", "hamming_window",
+                  "cartesian_prod", "chain_matmul", "column_stack", "combinations", "concatenate", "cumulative_trapezoid", "embedding", "finfo", "group_norm", "hamming_window",
                   "hann_window", "iinfo", "isin", "logspace", "row_stack", "rsub", "tensordot", "trapezoid", "trapz",
                   "spmm", "_int_mm", "tril_indices", "triu_indices"}},
       {either, {"addbmm", "addmm", "addmv", "addr", "adjoint", "aminmax", "angle", "baddbmm", "conj", "corrcoef",
@@ -54,6 +55,7 @@ const std::vector<Written>& written() {
                 "less_equal", "lgamma", "logaddexp2", "matrix_power", "mode", "msort", "nanmean", "nanmedian", "nansum", "not_equal",
                 "positive", "quantile", "rad2deg", "signbit", "sinc", "split_with_sizes", "swapdims", "tensor_split",
                 "vdot", "vsplit", "xlogy"}},
+      {as_method, {"cdouble", "cfloat"}, {}, "cfloat"},
       {as_method, {"element_size", "fill_diagonal_", "ndimension", "nelement", "new_tensor", "pin_memory",
                    "requires_grad_", "type"}},
       {in_linalg, {"det", "inv", "matrix_power", "multi_dot", "solve"}},
@@ -87,8 +89,8 @@ const Written* find_written(unsigned spaces, std::string_view name) {
 
 std::string_view written_text() {
   static const std::string text = std::string(written_library_text()) + std::string(written_functions_text()) +
-                                  std::string(written_fourier_text()) + std::string(written_modules_text()) +
-                                  std::string(written_losses_text());
+                                  std::string(written_complex_text()) + std::string(written_fourier_text()) +
+                                  std::string(written_modules_text()) + std::string(written_losses_text());
   return text;
 }
 
@@ -97,8 +99,6 @@ std::string written_name(unsigned spaces, std::string_view name) {
   if (!group) return {};
   return group->definition.empty() ? std::string(group->prefix).append(name) : std::string(group->definition);
 }
-
-bool is_written(unsigned spaces, std::string_view name) { return find_written(spaces, name) != nullptr; }
 
 std::vector<std::string> written_names(unsigned spaces) {
   std::vector<std::string> names;

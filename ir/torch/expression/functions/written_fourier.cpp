@@ -34,11 +34,14 @@ def transformed(input, n, dim, norm, is_inverse, half=False):
     if imag is not None:
         imag = resized(imag, n, dim).transpose(dim, -1)
         parts = parts[0] - imag @ sin, parts[1] + imag @ cos
-    return complex_of(*[part.transpose(dim, -1) for part in parts])
+    return Complex(*[part.transpose(dim, -1) for part in parts])
 
 def fft(input, n=None, dim=-1, norm=None): return transformed(input, n, dim, norm, False)
 def ifft(input, n=None, dim=-1, norm=None): return transformed(input, n, dim, norm, True)
-def rfft(input, n=None, dim=-1, norm=None): return transformed(input, n, dim, norm, False, half=True)
+def rfft(input, n=None, dim=-1, norm=None):
+    assert not isinstance(input, Complex), "real numbers for rfft; fft takes complex numbers"
+    return transformed(input, n, dim, norm, False, half=True)
+
 
 # Each number but those at 0 and n / 2 also stands for its conjugate. The imaginary parts of these two do not count.
 def irfft(input, n=None, dim=-1, norm=None):
@@ -93,6 +96,23 @@ def fftshift(input, dim=None): return rolled(input, dim, False)
 def ifftshift(input, dim=None): return rolled(input, dim, True)
 def rfftfreq(n, d=1.0, *, dtype=None, device=None): return torch.arange(n // 2 + 1) / (n * d)
 def fftfreq(n, d=1.0, *, dtype=None, device=None): return ifftshift(torch.arange(-(n // 2), (n + 1) // 2)) / (n * d)
+
+# Windows of the signal as the second but last dimension, multiplied by the window.
+def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect",
+         normalized=False, onesided=None, return_complex=None):
+    assert return_complex or isinstance(input, Complex), "return_complex=True"
+    hop_length = n_fft // 4 if hop_length is None else hop_length
+    win_length = n_fft if win_length is None else win_length
+    if center:
+        sides = [n_fft // 2, n_fft // 2]
+        input = F.pad(input[None], sides, pad_mode)[0] if input.dim() == 1 else F.pad(input, sides, pad_mode)
+    frames = input.unfold(-1, n_fft, hop_length)
+    window = torch.ones(win_length) if window is None else window
+    before = (n_fft - win_length) // 2
+    frames = frames * F.pad(window, [before, n_fft - win_length - before])
+    norm = "ortho" if normalized else "backward"
+    half = not isinstance(frames, Complex) if onesided is None else onesided
+    return (rfft if half else fft)(frames, norm=norm).transpose(-2, -1)
 )python";
 }
 

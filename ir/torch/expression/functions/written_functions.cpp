@@ -78,7 +78,7 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
 def spmm(input, mat2): return input @ mat2
 def _int_mm(input, mat2): return input.to(torch.int32) @ mat2.to(torch.int32)
 def ger(input, vec2): return torch.outer(input, vec2)
-def vdot(input, other): return torch.dot(input, other)
+def vdot(input, other): return torch.dot(conj(input), other)
 def inner(input, other):
     if input.dim() == 0 or other.dim() == 0:
         return input * other
@@ -243,7 +243,7 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 def isneginf(input): return input == -math.inf
 def isposinf(input): return input == math.inf
-def isreal(input): return input.to(torch.bool) | True
+def isreal(input): return input.imag == 0 if is_complex(input) else input.to(torch.bool) | True
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
     if isinstance(test_elements, torch.Tensor):
         several = elements.unsqueeze(-1) if isinstance(elements, torch.Tensor) else elements
@@ -333,7 +333,7 @@ def trapz(y, x=None, *, dx=1, dim=-1): return trapezoid(y, x, dx=dx, dim=dim)
 def cov(input, *, correction=1):
     rows = input.reshape(1, -1) if input.dim() < 2 else input
     apart = rows - rows.mean(1, True)
-    result = apart @ apart.T / (rows.shape[1] - correction)
+    result = apart @ conj(apart).T / (rows.shape[1] - correction)
     return result.reshape(()) if input.dim() < 2 else result
 
 def corrcoef(input):
@@ -344,7 +344,7 @@ def corrcoef(input):
     return (covariance / deviation[:, None] / deviation[None, :]).clamp(-1, 1)
 
 
-def adjoint(input): return input.transpose(-2, -1)
+def adjoint(input): return conj(input.transpose(-2, -1))
 def swapdims(input, dim0, dim1): return input.transpose(dim0, dim1)
 def concatenate(tensors, dim=0): return torch.cat(tensors, dim)
 def row_stack(tensors): return torch.vstack(tensors)

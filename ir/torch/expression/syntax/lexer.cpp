@@ -138,6 +138,11 @@ void Lexer::number() {
       digits();
     }
   }
+  const auto is_part_of_name = [&](std::size_t at) {
+    return at < text_.size() && (is_letter(text_[at]) || is_digit(text_[at]));
+  };
+  if (end < text_.size() && (text_[end] == 'j' || text_[end] == 'J') && !is_part_of_name(end + 1))
+    return take(Token::Kind::imaginary, end + 1 - at_);
   take(real ? Token::Kind::real : Token::Kind::integer, end - at_);
 }
 

@@ -9,7 +9,7 @@
 namespace deplo::ir::torch::python {
 
 struct Token {
-  enum class Kind : std::uint8_t { name, integer, real, string, format, sign, newline, indent, dedent, end };
+  enum class Kind : std::uint8_t { name, integer, real, imaginary, string, format, sign, newline, indent, dedent, end };
   Kind kind = Kind::end;
   std::string_view text;  // for a string or an f-string (`format`): the text between the quotes
   Place place;

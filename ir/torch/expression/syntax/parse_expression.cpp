@@ -264,6 +264,7 @@ Expr Parser::atom() {
   switch (at.kind) {
     case Token::Kind::integer:
     case Token::Kind::real:
+    case Token::Kind::imaginary:
       return number();
     case Token::Kind::string:
     case Token::Kind::format:
@@ -285,6 +286,7 @@ Expr Parser::number() {
   const Token at = take();
   std::string digits(at.text);
   std::erase(digits, '_');
+  if (at.kind == Token::Kind::imaginary) digits.pop_back();
   const char* const end = digits.data() + digits.size();
   const char prefix = digits.size() > 2 && digits[0] == '0' ? digits[1] : ' ';
   const int base = prefix == 'x' || prefix == 'X'   ? 16
@@ -292,7 +294,10 @@ Expr Parser::number() {
                    : prefix == 'b' || prefix == 'B' ? 2
                                                     : 10;
   const char* const begin = digits.data() + (base == 10 ? 0 : 2);
-  Expr e = make(at.kind == Token::Kind::integer ? Expr::Kind::integer : Expr::Kind::real, at);
+  Expr e = make(at.kind == Token::Kind::integer ? Expr::Kind::integer
+                : at.kind == Token::Kind::real  ? Expr::Kind::real
+                                                : Expr::Kind::imaginary,
+                at);
   const auto [stop, error] = at.kind == Token::Kind::integer ? std::from_chars(begin, end, e.integer, base)
                                                              : std::from_chars(begin, end, e.number);
   if (error == std::errc() && stop == end) return e;

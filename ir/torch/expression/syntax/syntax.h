@@ -39,6 +39,7 @@ struct Expr {
     absent,
     integer,
     real,
+    imaginary,
     string,
     name,
     dots,
@@ -69,7 +70,7 @@ struct Expr {
   int depth = 1;
   Place place;  // binary: place of the operator; attribute and its call: place of the name; subscript: place of `[`
   std::string_view text;  // name, string, attribute, operator; placeholder: its format; comprehension: its bracket
-  double number = 0;      // value of a real
+  double number = 0;      // value of a real, or of an imaginary number without its j
   std::int64_t integer = 0;
   std::vector<Expr> children;
   std::vector<std::string_view> keywords;     // call: one per argument, "" if positional; compare: the operators

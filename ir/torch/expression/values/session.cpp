@@ -308,10 +308,10 @@ void Session::give_name(const Value& value, Object* parent, std::string_view nam
     (*object)->parent = parent;
     (*object)->name = name;
   }
-  if (auto* const* leaf = value.as<Leaf*>(); leaf && (*leaf)->name.empty() && !(*leaf)->id) {
-    (*leaf)->name = name;
-    (*leaf)->parent = parent;
-    if (!(*leaf)->parameter) tensor(value);
+  if (Leaf* leaf = leaf_of(value); leaf && leaf->name.empty() && !leaf->id) {
+    leaf->name = name;
+    leaf->parent = parent;
+    if (!leaf->parameter) tensor({leaf});
   }
 }
 

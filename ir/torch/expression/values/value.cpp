@@ -24,10 +24,15 @@ std::string describe(const Value& value) {
       },
       [](const Tensor&) -> string { return "a tensor"; },
       [](const Leaf* l) -> string { return l->parameter ? "a parameter" : "a tensor"; },
-      [](const Object* o) { return fmt::format("a {}", o->type ? o->type->definition->name : o->module->name); },
+      [](const Object* o) {
+        const bool is_complex = o->type && o->type->is_complex;
+        return fmt::format("a {}", is_complex ? "complex tensor"
+                                   : o->type  ? o->type->definition->name
+                                              : o->module->name);
+      },
       [](const Builtin& b) { return fmt::format("the function {}", b.function->name); },
       [](const Method& m) { return fmt::format("the function {}", m.closure->definition->name); },
-      [](Class* c) { return fmt::format("the class {}", c->definition->name); },
+      [](Class* c) { return fmt::format("{}{}", c->is_complex ? "torch." : "the class ", c->definition->name); },
       [](const ModuleType* m) { return fmt::format("the class {}", m->name); },
       [](const Namespace& n) { return fmt::format("the module {}", n.name); },
       [](const ModuleBase&) -> string { return "the class Module"; }, [](const Super&) -> string { return "super()"; },
@@ -49,10 +54,25 @@ std::optional<double> to_number(const Value& value) {
 }
 
 bool is_tensor(const Value& value) { return value.as<Tensor>() || value.as<Leaf*>(); }
+bool is_complex(const Value& value) {
+  auto* const* object = value.as<Object*>();
+  return object && (*object)->type && (*object)->type->is_complex;
+}
+
+Leaf* leaf_of(const Value& value) {
+  if (auto* const* leaf = value.as<Leaf*>()) return *leaf;
+  if (!is_complex(value)) return nullptr;
+  const AttributeList& attributes = (*value.as<Object*>())->attributes;
+  const auto joined = attributes.find("joined");
+  const List* tuple = joined == attributes.end() ? nullptr : joined->second.as<List>();
+  auto* const* leaf = tuple && !tuple->items->empty() ? tuple->items->front().as<Leaf*>() : nullptr;
+  return leaf ? *leaf : nullptr;
+}
+
 bool is_parameter(const Value& value) {
   if (const Tensor* tensor = value.as<Tensor>()) return tensor->parameter;
-  auto* const* leaf = value.as<Leaf*>();
-  return leaf && (*leaf)->parameter;
+  const Leaf* leaf = leaf_of(value);
+  return leaf && leaf->parameter;
 }
 
 bool holds_others(const Object& o) { return o.module && o.module->function.empty(); }

@@ -89,6 +89,7 @@ struct Class {
   bool is_tuple = false;                 // a base is NamedTuple
   bool is_function = false;              // a base is torch.autograd.Function: `apply` calls `forward`
   bool is_enum = false;                  // a base is Enum: variables of the class are its members
+  bool is_complex = false;               // Complex or complex64 of functions/written_complex.cpp
   std::vector<std::string_view> fields;  // the class's own variables with annotations
   std::map<std::string_view, Value> attributes;
 };
@@ -158,6 +159,10 @@ std::optional<std::int64_t> to_integer(const Value&);
 std::optional<double> to_number(const Value&);
 bool is_tensor(const Value&);
 bool is_parameter(const Value&);
+/// Whether a value has complex numbers. It is an object of the class Complex (functions/written_complex.cpp).
+bool is_complex(const Value&);
+/// Returns the leaf that a value is, or that holds the parts of complex numbers; null for other values.
+Leaf* leaf_of(const Value&);
 bool holds_others(const Object&);      // whether the object is a container of modules or parameters
 bool holds_parameters(const Object&);  // whether the object is a ParameterList or ParameterDict
 Value make_list(Values items);         // a tuple; throws Error if tuples are nested too deeply
