@@ -23,6 +23,7 @@ Needs PyTorch 2.5 or later (a CPU build is enough). Models:
     rotary       complex numbers as in rotary embeddings
     assorted     other operations of Hugging Face's transformers and of quantized models
     fourier      Fourier transforms, and the operations on complex numbers that they need
+    complex      complex numbers: parameters, arithmetic, matrix products, changes in place, outputs
     placed       elements written, selected, repeated and resized by indices, and quotients of integers
     written      functions that deplo writes in its expression language
     chosen       results of torch.cond, and functions that core ATen has under other names
@@ -630,6 +631,37 @@ class Fourier(nn.Module):
         return (*parts, spectrum.abs(), torch.fft.fft(signal.permute(1, 0), dim=0).permute(1, 0).imag)
 
 
+class ComplexNumbers(nn.Module):
+    """A layer of a Fourier neural operator, a state space model, and other operations on complex numbers."""
+    def __init__(self, o):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(2, 3, 2, 2, dtype=torch.cfloat))
+
+    def operator(self, x):
+        spectrum = torch.fft.rfft2(x[..., None, :].expand(-1, -1, 4, -1) + x[:, :, :1, None])
+        weight, low = self.weight.to(spectrum.dtype), torch.zeros(3, 3, 4, 3, dtype=spectrum.dtype)
+        low[:, :, :2, :2] = torch.einsum("bixy,ioxy->boxy", spectrum[:, :, :2, :2], weight)
+        low[:, :, -2:, :2] = torch.einsum("bixy,ioxy->boxy", spectrum[:, :, -2:, :2], weight.conj())
+        return torch.fft.irfft2(low, s=(4, 4))
+
+    def forward(self, x):
+        z = torch.view_as_complex(x.reshape(3, 2, 2, 2))
+        state = z * 1
+        state[1:].mul_(2j)
+        state.transpose(0, 1)[1].add_(1)
+        state[:, 0, 1:] = z[:, 1, :1]
+        decay = torch.exp((-x.exp() + 1j * x)[..., None] * torch.arange(3))
+        arithmetic = (z / z.flip(0), 1 / z, (1 - 2j) * z + 1j, 1j - z, z ** 2, z - x[..., :2], -z, z * (x[..., :2] > 0))
+        functions = (z.sqrt(), z.log(), z.sin(), z.tanh(), z.reciprocal(), z.abs(), z.angle(), z.sgn(), torch.polar(x.abs(), x))
+        products = (z @ z.mH, z @ x[..., :2].to(z.dtype), torch.einsum("bij,bkj->bik", z, z.conj()))
+        sums = (z.sum(), z.mean(0), z.sum(1, keepdim=True), z.cumsum(0))
+        shapes = (z.flatten(1), z[0].T, z.permute(2, 0, 1), z[None, :, 1], z.repeat(1, 2, 1), z[torch.tensor([2, 0])], *z.chunk(2, -1),
+                  z.unbind(0)[1], torch.cat([z, state], -1), torch.stack([z, z.conj()], 1), F.pad(z, (1, 2)), z.roll(1, 0))
+        choices = (torch.where(x[..., :2] > 0, z, 0), z.masked_fill(x[..., :2] > 0, 1j), z == z.conj(), z != 0, z.isfinite())
+        made = (torch.full((3,), 1 + 1j, dtype=z.dtype) * z[:, 0, 0], torch.zeros_like(z) + x[..., :2], torch.ones_like(z) * 2j)
+        return (self.operator(x), z.clone(), state, decay, *arithmetic, *functions, *products, *sums, *shapes, *choices, *made)
+
+
 class Dynamic(nn.Module):
     """Sizes that the exported program leaves open, in all places: attention, views, pads, windows, factors, inner graphs."""
     dynamic_shapes = ({0: torch.export.Dim.AUTO, 1: torch.export.Dim.AUTO},)
@@ -662,7 +694,7 @@ class Dynamic(nn.Module):
 MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head, "multihead": Multihead, "routed-mlp": RoutedMlp,
           "operators": Operators, "corners": Corners, "narrow": Narrow, "packed": Packed,
           "copies": Copies, "views": Views, "state": State, "strided": Strided, "rotary": Rotary, "assorted": Assorted,
-          "fourier": Fourier, "placed": Placed, "written": Written, "chosen": Chosen,
+          "fourier": Fourier, "complex": ComplexNumbers, "placed": Placed, "written": Written, "chosen": Chosen,
           "quantized": Quantized, "dynamic": Dynamic, "recurrent": Recurrent}
 
 
@@ -690,7 +722,7 @@ def options():
 def example(o):
     if o.model == "head":
         return torch.randint(0, o.vocabulary, (1, o.seq))
-    if o.model in ("operators", "corners", "narrow", "copies", "views", "state", "strided", "rotary", "assorted", "fourier", "placed", "written",
+    if o.model in ("operators", "corners", "narrow", "copies", "views", "state", "strided", "rotary", "assorted", "fourier", "complex", "placed", "written",
                    "chosen", "quantized", "recurrent"):
         return torch.randn(3, 2, 4)
     if o.model == "multihead":
@@ -707,7 +739,8 @@ def write_expected(path, model, x):
     with torch.no_grad():
         y = wide(given)
     changed = [t for t, before in zip(states, old) if not torch.equal(t, before)]
-    tensor = lambda t: {"shape": list(t.shape), "values": t.flatten().tolist()}
+    real = lambda t: torch.view_as_real(t.resolve_conj()) if t.is_complex() else t
+    tensor = lambda t: {"shape": list(real(t).shape), "values": real(t).flatten().tolist()}
     outputs = [tensor(t) for t in (*(y if isinstance(y, tuple) else (y,)), *changed) if t is not None]
     with open(path, "w") as f:
         json.dump({"torch": torch.__version__, "inputs": [tensor(x)], "outputs": outputs}, f)

@@ -1,10 +1,11 @@
 // Functions of `.pt2` files whose definitions are written in the expression language
 // (expression/functions/written_functions.cpp).
+#include "ir/torch/operations/written.h"
+
 #include <algorithm>
 #include <array>
 
 #include "core/error.h"
-#include "ir/torch/operations/family.h"
 
 namespace deplo::ir::torch {
 namespace {
@@ -82,11 +83,11 @@ constexpr auto written = std::to_array<Written>({
     {"aten.xlogy", "Scalar self, Scalar other"},
 });
 
-/// Collects the arguments of a call in a file for a definition. A tensor becomes a leaf, which is an input of the
-/// definition's graph.
+/// Collects the arguments of a call in a file for a definition.
 class WrittenCall {
  public:
-  WrittenCall(pt2::Call& call, python::Session& session) : call_(call), session_(session) {}
+  WrittenCall(pt2::Call& call, python::Session& session, const ToValue& to_value)
+      : call_(call), session_(session), to_value_(to_value) {}
 
   void add(std::string_view type, std::string_view name) {
     const bool rest = name.starts_with('*');
@@ -101,25 +102,10 @@ class WrittenCall {
       arguments_.keywords.emplace_back(plain == "self" ? "input" : plain, value);
   }
   python::Arguments arguments() { return std::move(arguments_); }
-  /// The tensors, in the order of the inputs of the definition's graph.
-  const std::vector<Id>& tensors() const { return tensors_; }
 
  private:
-  python::Value leaf(Id id) {
-    const Node& node = call_.builder().node(id);
-    if (node.kind == Node::Kind::scalar) {
-      if (node.type.dtype == DType::boolean) return {node.value != 0};
-      if (is_integer(node.type.dtype)) return {static_cast<std::int64_t>(node.value)};
-      return {node.value};
-    }
-    tensors_.push_back(id);
-    python::Leaf* made = session_.make_leaf(node.type, {}, false);
-    session_.tensor({made});
-    return {made};
-  }
-
   python::Value read(std::string_view type, std::string_view name) {
-    if (type == "Tensor" || type == "Scalar") return leaf(call_.operand(name));
+    if (type == "Tensor" || type == "Scalar") return to_value_(call_.operand(name));
     if (type == "int") return {call_.integer(name)};
     if (type == "float") return {call_.number(name, 0)};
     if (type == "bool") return {call_.flag(name, false)};
@@ -130,7 +116,7 @@ class WrittenCall {
       return session_.list(std::move(items));
     }
     if (type == "Tensor[]") {
-      for (const Id id : call_.tensors(name)) items.push_back(leaf(id));
+      for (const Id id : call_.tensors(name)) items.push_back(to_value_(id));
       return session_.list(std::move(items));
     }
     CHECK(type == "Reduction");
@@ -142,8 +128,8 @@ class WrittenCall {
 
   pt2::Call& call_;
   python::Session& session_;
+  const ToValue& to_value_;
   python::Arguments arguments_;
-  std::vector<Id> tensors_;
 };
 
 // Adds the calls of a definition's graph to the graph that is read.
@@ -173,23 +159,41 @@ std::vector<Id> read_written(pt2::Call& call) {
   const auto found = std::ranges::find(written, call.function, &Written::name);
   CHECK(found != written.end());
   call.ignore({"dtype", "layout", "device", "pin_memory"});  // the file states the result's type
-  std::vector<Id> tensors;
   const std::string_view definition = found->definition.empty() ? found->name.substr(5) : found->definition;
-  const Graph graph = python::call_written(definition, [&](python::Session& session) {
-    WrittenCall arguments(call, session);
+  return call_definition(call, definition, [&](python::Session& session, const ToValue& to_value) {
+    WrittenCall arguments(call, session, to_value);
     for (std::string_view rest = found->schema; !rest.empty();) {
       const std::string_view parameter = rest.substr(0, rest.find(','));
       const std::size_t space = parameter.find(' ');
       arguments.add(parameter.substr(0, space), parameter.substr(space + 1));
       rest.remove_prefix(std::min(rest.size(), parameter.size() + 2));
     }
-    tensors = arguments.tensors();
     return arguments.arguments();
   });
-  return copied(call, graph, tensors);
 }
 
 }  // namespace
+
+// A tensor becomes a leaf, which is an input of the definition's graph.
+std::vector<Id> call_definition(pt2::Call& call, std::string_view definition,
+                                const std::function<python::Arguments(python::Session&, const ToValue&)>& arguments) {
+  std::vector<Id> tensors;
+  const Graph graph = python::call_written(definition, [&](python::Session& session) {
+    return arguments(session, [&](Id id) -> python::Value {
+      const Node& node = call.builder().node(id);
+      if (node.kind == Node::Kind::scalar) {
+        if (node.type.dtype == DType::boolean) return {node.value != 0};
+        if (is_integer(node.type.dtype)) return {static_cast<std::int64_t>(node.value)};
+        return {node.value};
+      }
+      tensors.push_back(id);
+      python::Leaf* leaf = session.make_leaf(node.type, {}, false);
+      session.tensor({leaf});
+      return {leaf};
+    });
+  });
+  return copied(call, graph, tensors);
+}
 
 Composites written_functions() {
   Composites result;

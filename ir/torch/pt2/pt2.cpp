@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "core/indices.h"
 #include "core/text/nearest.h"
 #include "core/text/one_of.h"
 #include "ir/torch/operations/operation.h"
@@ -270,9 +271,6 @@ class GraphReader {
   Id output(const Argument& value, std::size_t number) const {
     const auto* t = std::get_if<Tensor>(&value);
     if (t == nullptr) throw Error(fmt::format("output {}: expected a tensor, found {}", number, describe(value)));
-    if (is_complex(t->name))
-      throw Error(fmt::format("output {}: expected real numbers (torch.view_as_real), found the complex '{}'", number,
-                              t->name));
     return id(t->name);
   }
 
@@ -388,23 +386,35 @@ class GraphReader {
     Call view(*v.node, graph_, ids_, builder_);
     const Shape& shape = builder_.type(base).shape;
     if (is_same(name)) return call.reshape(value, shape);
-    if (is_complex(v.base)) throw Error(fmt::format("expected complex numbers that do not change, found {}", name));
-    if (name == "aten.transpose")
-      return call.add("transpose", {value}, {{"dim0", view.integer("dim0")}, {"dim1", view.integer("dim1")}});
+    const bool conjugates = is_one_of(name, {"aten.adjoint", "aten.mH", "aten.matrix_H"});
+    if (is_complex(v.base) && (conjugates || is_other_view(name) || in_steps(view)))
+      throw Error(fmt::format(
+          "expected complex numbers that do not change through such a view; clone it before the change; found {}",
+          name));
+    const std::int64_t rank = rank_of(v.base, view);
+    if (name == "aten.transpose") {
+      const auto dim = [&](std::string_view argument) {
+        const std::int64_t d = view.integer(argument);
+        return d < 0 ? d + rank : d;
+      };
+      return call.add("transpose", {value}, {{"dim0", dim("dim0")}, {"dim1", dim("dim1")}});
+    }
     if (is_turned(name))
-      return shape.size() < 2
-                 ? value
-                 : call.add("transpose", {value}, {{"dim0", std::int64_t{-2}}, {"dim1", std::int64_t{-1}}});
+      return rank < 2 ? value : call.add("transpose", {value}, {{"dim0", rank - 2}, {"dim1", rank - 1}});
     if (name == "aten.permute") {
-      Shape back(shape.size());
+      Shape back = indices<std::int64_t>(shape.size());
       const std::vector<std::int64_t> dims = view.integers("dims");
       for (std::size_t d = 0; d < dims.size() && d < back.size(); ++d)
-        back[static_cast<std::size_t>(dims[d] < 0 ? dims[d] + view.rank(base) : dims[d])] =
-            static_cast<std::int64_t>(d);
+        back[static_cast<std::size_t>(dims[d] < 0 ? dims[d] + rank : dims[d])] = static_cast<std::int64_t>(d);
       return call.add("permute", {value}, {{"dims", back}});
     }
     return is_other_view(name) || in_steps(view) ? scattered_back(v, base, value, call)
                                                  : put_part(v, view, base, value, call);
+  }
+
+  // Returns the rank of a tensor, without the dimension that holds the parts of complex numbers.
+  std::int64_t rank_of(std::string_view tensor, const Call& call) const {
+    return call.rank(id(tensor)) - (is_complex(tensor) ? 1 : 0);
   }
 
   static bool in_steps(Call& view) { return view.has("step") && view.integer("step") != 1; }
@@ -433,7 +443,7 @@ class GraphReader {
   Id put_part(const View& v, Call& view, Id base, Id value, const Call& call) const {
     const std::string_view name = Target(v.node->target).name;
     const Shape& shape = builder_.type(base).shape;
-    const std::int64_t rank = view.rank(base), given = view.integer("dim", 0);
+    const std::int64_t rank = rank_of(v.base, view), given = view.integer("dim", 0);
     const auto dim = static_cast<std::size_t>(given < 0 ? given + rank : given);
     if (dim >= shape.size()) view.fail("dim", "a dimension of the tensor");
     const std::int64_t extent = shape[dim];
@@ -460,9 +470,7 @@ class GraphReader {
     Call call(node, graph_, ids_, builder_);
     std::vector<Id> results;
     if (has_complex(node)) {
-      const Target target(node.target);
-      if (target.in_place) throw Error("expected complex numbers that no operation changes in place");
-      results = {read_complex(call, target.name, [&](std::string_view a) { return is_complex(node, a); })};
+      results = read_complex(call, Target(node.target).name, [&](std::string_view t) { return is_complex(t); });
     } else {
       const Function& function = function_of(node.target);
       call.op = function.op;
@@ -484,14 +492,11 @@ class GraphReader {
     const auto found = graph_.tensors.find(tensor);
     return found != graph_.tensors.end() && pt2::is_complex(found->second.stated);
   }
-  bool is_complex(const ProgramNode& node, std::string_view name) const {
-    const Tensor* tensor = argument(node, name);
-    return tensor != nullptr && is_complex(tensor->name);
-  }
   bool has_complex(const ProgramNode& node) const {
     const auto is_one = [&](const Argument& a) {
-      const auto* tensor = std::get_if<Tensor>(&a);
-      return tensor != nullptr && is_complex(tensor->name);
+      bool found = false;
+      each_tensor(a, [&](const std::string& name) { found |= is_complex(name); });
+      return found;
     };
     if (node.outputs.empty()) return false;  // such as a check of metadata
     return std::ranges::any_of(node.outputs, is_one) || std::ranges::any_of(node.inputs, is_one, &NamedArgument::value);
@@ -559,9 +564,6 @@ void add_input(const Program& program, const InputSpec& spec, Weights& weights, 
     throw Error(fmt::format("inputs: expected a constant as '{}', whose value the file does not state", symbol->name));
   if (!tensor) throw Error(fmt::format("inputs: expected tensors, found a {}", spec.kind));
   const TensorType& type = type_of(program.graph, tensor->name);
-  const ScalarType stated = program.graph.tensors.find(tensor->name)->second.stated;
-  if (spec.kind == "user_input" && is_complex(stated))
-    throw Error(fmt::format("'{}': expected {}, found {}", tensor->name, supported_types, scalar_type_name(stated)));
   const bool given = spec.kind == "user_input";
   const ValueSource source = given ? ValueSource{} : weights.find(spec.stored, type);
   if (const std::optional<Id> range = as_arange(builder, type, source)) {
@@ -606,7 +608,7 @@ void draw_whole_inputs(Graph& graph) {
   }
 }
 
-/// Returns a warning that names the first tensor of float64; "" if there is none.
+/// Returns a warning that names the first tensor of float64 or complex128; "" if there is none.
 std::string note_on_float64(const ProgramGraph& graph) {
   std::vector<std::string> names;
   const auto add = [&](const Argument& argument) {
@@ -616,11 +618,13 @@ std::string note_on_float64(const ProgramGraph& graph) {
   for (const ProgramNode& node : graph.nodes) std::ranges::for_each(node.outputs, add);
   const auto is_double = [&](const std::string& name) {
     const auto found = graph.tensors.find(name);
-    return found != graph.tensors.end() && found->second.stated == ScalarType::float64;
+    return found != graph.tensors.end() &&
+           (found->second.stated == ScalarType::float64 || found->second.stated == ScalarType::complex128);
   };
   const auto found = std::ranges::find_if(names, is_double);
   if (found == names.end()) return "";
-  return fmt::format("'{}' is float64 in PyTorch; such tensors are computed in float32", *found);
+  return fmt::format("'{}' is {} in PyTorch; such tensors are computed in float32", *found,
+                     scalar_type_name(graph.tensors.find(*found)->second.stated));
 }
 
 Graph read(const Zip& archive, const Symbols& sizes) {

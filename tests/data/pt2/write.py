@@ -47,6 +47,8 @@ CASES = {
     "assorted_core_aten": ["--model", "assorted", "--decompose"],
     "fourier": ["--model", "fourier"],
     "fourier_core_aten": ["--model", "fourier", "--decompose"],
+    "complex": ["--model", "complex"],
+    "complex_core_aten": ["--model", "complex", "--decompose"],
     "placed": ["--model", "placed"],
     "placed_core_aten": ["--model", "placed", "--decompose"],
     "written": ["--model", "written"],

@@ -39,6 +39,7 @@ std::string_view written_functions_text();
 std::string_view written_complex_text();
 std::string_view written_fourier_text();
 std::string_view written_modules_text();
+std::string_view written_program_text();
 std::string_view written_losses_text();
 /// Returns the name of the definition to which `name` refers in these namespaces, or "" if there is none.
 std::string written_name(unsigned spaces, std::string_view name);

@@ -90,7 +90,8 @@ const Written* find_written(unsigned spaces, std::string_view name) {
 std::string_view written_text() {
   static const std::string text = std::string(written_library_text()) + std::string(written_functions_text()) +
                                   std::string(written_complex_text()) + std::string(written_fourier_text()) +
-                                  std::string(written_modules_text()) + std::string(written_losses_text());
+                                  std::string(written_modules_text()) + std::string(written_losses_text()) +
+                                  std::string(written_program_text());
   return text;
 }
 

@@ -344,7 +344,7 @@ def complex_of(real, imag):
     return Complex(joined=torch.stack(torch.broadcast_tensors(real, imag), -1))
 
 def sizes_of(shape): return tuple(shape[0]) if isinstance(shape[0], (tuple, list)) else tuple(shape)
-def complex(real, imag): return complex_of(real, imag)
+def complex(real, imag=0.0): return complex_of(real, imag)
 def polar(abs, angle): return Complex(abs * torch.cos(angle), abs * torch.sin(angle))
 def real(input): return input.real if isinstance(input, Complex) else input
 def imag(input): return input.imag

@@ -5,7 +5,7 @@ namespace deplo::ir::torch::python {
 
 std::string_view written_fourier_text() {
   return R"python(
-def parts_of(input): return (input.real, input.imag) if isinstance(input, Complex) else (input, None)
+def parts_of(input): return (input.real, input.imag) if isinstance(input, Complex) else (as_float(input), None)
 
 # Returns the first n numbers along a dimension, with zeros after the last one.
 def resized(x, n, dim):
@@ -26,7 +26,7 @@ def fourier_tables(rows, columns, n, norm, is_inverse):
 def transformed(input, n, dim, norm, is_inverse, half=False):
     real, imag = parts_of(input)
     dim = dim % real.dim()
-    n = real.shape[dim] if n is None else n
+    n = real.shape[dim] if n in (None, -1) else n
     cos, sin = fourier_tables(n, n // 2 + 1 if half else n, n, norm, is_inverse)
     sin = sin if is_inverse else -sin
     real = resized(real, n, dim).transpose(dim, -1)
@@ -47,7 +47,7 @@ def rfft(input, n=None, dim=-1, norm=None):
 def irfft(input, n=None, dim=-1, norm=None):
     real, imag = parts_of(input)
     dim = dim % real.dim()
-    n = 2 * (real.shape[dim] - 1) if n is None else n
+    n = 2 * (real.shape[dim] - 1) if n in (None, -1) else n
     half = n // 2 + 1
     place = torch.arange(half)[:, None]
     weight = torch.where((place == 0) | (2 * place == n), 1.0, 2.0)

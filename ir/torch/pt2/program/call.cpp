@@ -46,6 +46,7 @@ std::string describe(const Argument& argument) {
       argument, [](const None&) -> std::string { return "None"; },
       [](const bool& b) -> std::string { return b ? "True" : "False"; },
       [](const std::int64_t& n) { return fmt::format("{}", n); }, [](const double& x) { return fmt::format("{}", x); },
+      [](const std::complex<double>& x) { return fmt::format("({}{:+}j)", x.real(), x.imag()); },
       [](const std::string& text) { return fmt::format("'{}'", text.substr(0, 64)); },
       [](const std::vector<std::int64_t>& list) { return print(list); },
       [](const std::vector<double>& list) { return fmt::format("{} numbers", list.size()); },
@@ -76,6 +77,11 @@ void Call::fail(std::string_view argument, std::string_view expected) const {
   const Argument* found = find(argument);
   throw Error(
       fmt::format("argument '{}': expected {}, found {}", argument, expected, found ? describe(*found) : "None"));
+}
+
+const std::vector<NamedArgument>& Call::all() {
+  for (const NamedArgument& a : node_.inputs) asked_.insert(a.name);
+  return node_.inputs;
 }
 
 bool Call::has(std::string_view argument) const { return find(argument) != nullptr; }

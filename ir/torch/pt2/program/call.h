@@ -15,12 +15,17 @@
 
 namespace deplo::ir::torch::pt2 {
 
+/// The tensors of a program that are computed, by their names.
+using Ids = std::map<std::string, Id, std::less<>>;
+/// Returns the tensor of this name. Throws Error if no node before has computed it.
+Id find_id(const Ids&, std::string_view name);
+
 /// Holds the arguments by their names in the operation's schema, with one method for each type that an argument may
 /// have. Every argument must be read or ignored: finish() rejects other arguments unless they are None. Throws Error
 /// `expected …, found …`; the reader adds file and node.
 class Call {
  public:
-  using Ids = std::map<std::string, Id, std::less<>>;
+  using Ids = pt2::Ids;
   Call(const ProgramNode& node, const ProgramGraph& graph, const Ids& ids, Builder& builder);
 
   std::string_view op;        // the Torch IR operation whose row lists the function
@@ -31,6 +36,9 @@ class Call {
   std::int64_t rank(Id id) const { return static_cast<std::int64_t>(shape(id).size()); }
   DType dtype(Id id) const { return builder_.type(id).dtype; }
 
+  /// Returns all arguments, which then count as read.
+  const std::vector<NamedArgument>& all();
+  Id named(std::string_view tensor) const { return find_id(ids_, tensor); }
   bool has(std::string_view argument) const;  // whether the argument is given and not None
   /// Returns a tensor argument, or a number as a scalar node.
   Id operand(std::string_view argument);
@@ -90,9 +98,6 @@ class Call {
   std::vector<std::pair<std::string, Id>> assigned_;
   std::set<std::string_view> asked_;
 };
-
-/// Returns the tensor of this name. Throws Error if no node before has computed it.
-Id find_id(const Call::Ids&, std::string_view name);
 
 /// Describes an argument in a message: "3", "the tensor 'x'".
 std::string describe(const Argument&);

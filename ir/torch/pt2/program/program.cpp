@@ -135,6 +135,7 @@ Argument argument(const Json& json, const Scope& scope) {
   if (kind == "as_int") return value.integer();
   if (kind == "as_ints") return list_of(value, [](const Json& e) { return e.integer(); });
   if (kind == "as_float") return value.number();
+  if (kind == "as_complex") return std::complex(value.at("real").number(), value.at("imag").number());
   if (kind == "as_floats") return list_of(value, [](const Json& e) { return e.number(); });
   if (kind == "as_bool") return value.flag();
   if (kind == "as_string") return value.text();

@@ -1,6 +1,7 @@
 // The program inside a `.pt2` file as plain structs: the contents of PyTorch's JSON (torch/_export/serde/schema.py),
 // without any interpretation.
 #pragma once
+#include <complex>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -41,8 +42,9 @@ struct Subgraph {
 struct Other {  // an argument that no operation here uses: a device, a layout, …
   std::string kind;
 };
-using Argument = std::variant<None, bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
-                              std::vector<double>, ScalarType, Tensor, Tensors, Symbol, Subgraph, Other>;
+using Argument =
+    std::variant<None, bool, std::int64_t, double, std::complex<double>, std::string, std::vector<std::int64_t>,
+                 std::vector<double>, ScalarType, Tensor, Tensors, Symbol, Subgraph, Other>;
 
 /// Calls use(name) for each tensor of an argument.
 template <class Given, class Use>

@@ -1,0 +1,128 @@
+// Functions of complex numbers in exported programs, as calls of the functions that expressions have.
+#include "ir/torch/expression/functions/library.h"
+
+namespace deplo::ir::torch::python {
+
+std::string_view written_program_text() {
+  return R"python(
+# Functions of exported programs whose arguments are not those of the function or method of the same name in PyTorch.
+class Program:
+    def add(self, other, alpha=1): return self + (other if alpha == 1 else other * alpha)
+    def sub(self, other, alpha=1): return self - (other if alpha == 1 else other * alpha)
+    def rsub(self, other, alpha=1): return other - (self if alpha == 1 else self * alpha)
+    def mul(self, other): return self * other
+    def div(self, other): return self / other
+    def pow(self, exponent): return self ** exponent
+    def eq(self, other): return self == other
+    def ne(self, other): return self != other
+    def matmul(self, other): return self @ other
+    def mm(self, mat2): return self @ mat2
+    def bmm(self, mat2): return self @ mat2
+    def linear(input, weight, bias=None): return F.linear(input, weight, bias)
+    def linalg_vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
+        return torch.linalg.vector_norm(self, ord, dim, keepdim)
+    def einsum(equation, tensors, path=None): return torch.einsum(equation, *tensors)
+    def real(self): return self.real
+    def imag(self): return self.imag
+    def conj(self): return self.conj()
+    def view_as_real(self): return self.as_real()
+    def view_as_complex(self): return view_as_complex(self)
+
+    def alias(self): return self
+    def lift_fresh_copy(self): return self
+    def type_as(self, other): return self.to(other.dtype)
+    def to(self, dtype=None, other=None, copy=False):
+        return self if dtype is None and other is None else self.to(other.dtype if dtype is None else dtype)
+    def copy(self, src):
+        result = self.clone()
+        result.copy_(src)
+        return result
+    def fill(self, value): return Program.copy(self, value)
+    def zero(self): return Program.copy(self, 0.0)
+
+    def view(self, size=None, dtype=None):
+        assert dtype is None, "a view of the same type"
+        return self.reshape(size)
+    def reshape(self, shape): return self.reshape(shape)
+    def expand(self, size): return self.expand(size)
+    def broadcast_to(self, size): return self.broadcast_to(size)
+    def permute(self, dims): return self.permute(dims)
+    def repeat(self, repeats): return self.repeat(repeats)
+    def flip(self, dims): return torch.flip(self, dims)
+    def t(self): return self.mT if self.ndim > 1 else self
+    def numpy_T(self): return self.T
+    def mT(self): return self.mT
+    def mH(self): return self.mH
+    def adjoint(self): return self.mH
+    def matrix_H(self): return self.mH
+    def swapaxes(self, axis0, axis1): return self.transpose(axis0, axis1)
+    def constant_pad_nd(self, pad, value=0.0): return F.pad(self, pad, value=value)
+    def pad(self, pad, mode="constant", value=None): return F.pad(self, pad, mode, value)
+    def split(self, split_size, dim=0): return self.split(split_size, dim)
+    def split_with_sizes(self, split_sizes, dim=0): return self.split(split_sizes, dim)
+    def slice(self, dim=0, start=None, end=None, step=1): return self[index_of(self, dim, start, end, step)]
+    def slice_scatter(self, src, dim=0, start=None, end=None, step=1):
+        result = self.clone()
+        result[index_of(self, dim, start, end, step)] = src
+        return result
+    def select_scatter(self, src, dim, index):
+        result = self.clone()
+        result[(slice(None),) * (dim % self.ndim) + (index,)] = src
+        return result
+    def index(self, indices): return self[tuple([slice(None) if i is None else i for i in indices])]
+    def index_put(self, indices, values, accumulate=False):
+        assert not accumulate, "accumulate=False for complex numbers"
+        result = self.clone()
+        result[tuple([slice(None) if i is None else i for i in indices])] = values
+        return result
+    def where(condition, self, other): return torch.where(condition, self, other)
+
+    def zeros(size, dtype): return torch.zeros(size, dtype=dtype)
+    def ones(size, dtype): return torch.ones(size, dtype=dtype)
+    def empty(size, dtype): return torch.zeros(size, dtype=dtype)
+    def full(size, fill_value, dtype=complex64): return torch.full(size, fill_value, dtype=dtype)
+    def scalar_tensor(s, dtype): return torch.tensor(s, dtype=dtype)
+    def zeros_like(self, dtype=complex64): return torch.zeros_like(self.real, dtype=dtype)
+    def ones_like(self, dtype=complex64): return torch.ones_like(self.real, dtype=dtype)
+    def empty_like(self, dtype=complex64): return torch.zeros_like(self.real, dtype=dtype)
+    def full_like(self, fill_value, dtype=complex64): return torch.full_like(self.real, fill_value, dtype=dtype)
+    def new_zeros(self, size, dtype=complex64): return torch.zeros(size, dtype=dtype)
+    def new_ones(self, size, dtype=complex64): return torch.ones(size, dtype=dtype)
+
+    def stft(self, n_fft, hop_length=None, win_length=None, window=None, center=False, pad_mode="reflect",
+             normalized=False, onesided=None, return_complex=True, align_to_window=False):
+        return stft(self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex)
+
+    # `normalization`: 0: the sum; 1: divided by the root of the count; 2: divided by the count.
+    def _fft_r2c(self, dim, normalization, onesided):
+        return (rfftn if onesided else fftn)(self, None, dim, ("backward", "ortho", "forward")[normalization])
+    def _fft_c2c(self, dim, normalization, forward):
+        norms = ("backward", "ortho", "forward") if forward else ("forward", "ortho", "backward")
+        return (fftn if forward else ifftn)(self, None, dim, norms[normalization])
+    def _fft_c2r(self, dim, normalization, last_dim_size):
+        norm = ("forward", "ortho", "backward")[normalization]
+        return irfft(transformed_along(ifft, self, None, dim[:-1], norm), last_dim_size, dim[-1], norm)
+
+def index_of(x, dim, start, end, step):
+    end = None if end is None or end >= x.shape[dim] else end
+    return (slice(None),) * (dim % x.ndim) + (slice(start, end, step),)
+
+other_program_names = {
+    "_conj": "conj", "_conj_physical": "conj", "conj_physical": "conj", "resolve_conj": "alias", "resolve_neg": "alias",
+    "detach": "alias", "_to_copy": "to", "_unsafe_view": "view", "_reshape_copy": "reshape", "squeeze_copy": "squeeze"}
+
+# Calls the function `name` of an exported program, which has complex arguments or results. `given`: the arguments, by
+# their names in the function's schema.
+def of_program(name, given):
+    name = other_program_names.get(name, name)
+    given = {key: value for key, value in given.items() if key not in ("pin_memory", "non_blocking", "implicit")}
+    if hasattr(Program, name):
+        return getattr(Program, name)(**given)
+    self = given.pop("self", None)
+    if name.startswith("fft_"):
+        return getattr(torch.fft, name[4:])(self, **given)
+    return getattr(torch, name)(**given) if self is None else getattr(self, name)(**given)
+)python";
+}
+
+}  // namespace deplo::ir::torch::python
