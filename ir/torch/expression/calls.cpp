@@ -305,15 +305,19 @@ Value Interpreter::invoke_function(const Closure& closure, const Value* self, Ar
   return std::exchange(returned_, {});
 }
 
-// Calls a function that is written in the language itself. An Error inside it gets the place of the call.
+// Calls a function that is written in the language itself. An Error inside it gets the place of the call. Its `assert`
+// says what is expected of the arguments.
 Value Interpreter::invoke_written(const Closure& closure, Scope& scope) {
   try {
     if (execute(closure.definition->body, scope) != Flow::give_back) return {};
     return std::exchange(returned_, {});
   } catch (const PlacedError& e) {
-    const std::string_view message = e.what();
+    std::string_view message = e.what();
     const std::size_t colon = message.find(": ");
-    throw Error(std::string(colon == std::string_view::npos ? message : message.substr(colon + 2)));
+    if (colon != std::string_view::npos) message.remove_prefix(colon + 2);
+    constexpr std::string_view of_assert = "expected the condition of `assert` to hold: ";
+    const bool asserted = message.starts_with(of_assert);
+    throw Error(asserted ? fmt::format("expected {}", message.substr(of_assert.size())) : std::string(message));
   }
 }
 
