@@ -97,22 +97,38 @@ def ifftshift(input, dim=None): return rolled(input, dim, True)
 def rfftfreq(n, d=1.0, *, dtype=None, device=None): return torch.arange(n // 2 + 1) / (n * d)
 def fftfreq(n, d=1.0, *, dtype=None, device=None): return ifftshift(torch.arange(-(n // 2), (n + 1) // 2)) / (n * d)
 
-# Windows of the signal as the second but last dimension, multiplied by the window.
+# A window in the middle of n_fft numbers. Without a window, all numbers of the middle count.
+def window_of(window, n_fft, win_length):
+    win_length = n_fft if win_length is None else win_length
+    before = (n_fft - win_length) // 2
+    return F.pad(torch.ones(win_length) if window is None else window, [before, n_fft - win_length - before])
+
 def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect",
          normalized=False, onesided=None, return_complex=None):
     assert return_complex or isinstance(input, Complex), "return_complex=True"
-    hop_length = n_fft // 4 if hop_length is None else hop_length
-    win_length = n_fft if win_length is None else win_length
     if center:
         sides = [n_fft // 2, n_fft // 2]
         input = F.pad(input[None], sides, pad_mode)[0] if input.dim() == 1 else F.pad(input, sides, pad_mode)
-    frames = input.unfold(-1, n_fft, hop_length)
-    window = torch.ones(win_length) if window is None else window
-    before = (n_fft - win_length) // 2
-    frames = frames * F.pad(window, [before, n_fft - win_length - before])
-    norm = "ortho" if normalized else "backward"
+    frames = input.unfold(-1, n_fft, n_fft // 4 if hop_length is None else hop_length)
+    frames = frames * window_of(window, n_fft, win_length)
     half = not isinstance(frames, Complex) if onesided is None else onesided
-    return (rfft if half else fft)(frames, norm=norm).transpose(-2, -1)
+    return (rfft if half else fft)(frames, norm="ortho" if normalized else "backward").transpose(-2, -1)
+
+# The windows that overlap are added, and divided by the sum of the squares of their weights.
+def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None,
+          length=None, return_complex=False):
+    assert onesided is not False and not return_complex, "onesided=True and return_complex=False"
+    hop_length = n_fft // 4 if hop_length is None else hop_length
+    window = window_of(window, n_fft, win_length)
+    frames = irfft(input.transpose(-2, -1), n_fft, norm="ortho" if normalized else "backward") * window
+    count = frames.shape[-2]
+    total, side = n_fft + hop_length * (count - 1), n_fft // 2 if center else 0
+    def added(x):
+        columns = x.reshape(-1, count, n_fft).transpose(1, 2)
+        return F.fold(columns, (1, total), (1, n_fft), stride=(1, hop_length)).reshape(-1, total)
+    end = total - side if length is None else min(side + length, total)
+    result = (added(frames) / added((window * window).expand(count, n_fft)))[:, side:end]
+    return resized(result, end - side if length is None else length, 1).reshape(list(input.shape[:-2]) + [-1])
 )python";
 }
 
