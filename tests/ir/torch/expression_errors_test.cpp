@@ -103,6 +103,8 @@ TEST(ExpressionErrors, ComplexNumbers) {
       {z + "torch.ones(2)[0] = z[0]", "1:38", "[]: expected a tensor or a number, found a complex tensor"},
       {"torch.stft(torch.randn(9), 4)", "1:7", "expected return_complex=True"},
       {"torch.fft.fft(torch.randn(9000))", "1:11", "expected from 1 to 8192 numbers along a dimension"},
+      {"nn.Linear(2, 2).to(torch.cfloat)", "1:17", "to: expected a type of real numbers for a module"},
+      {"nn.ReLU().to(dtype=torch.cfloat)", "1:11", "to: expected a type of real numbers for a module"},
       {"nn.Linear(2, 2, dtype=torch.cfloat)", "1:4", "found torch.complex64"},
       {"1 + 1e999j", "1:5", "expected a number that a double holds, found `1e999j`"},
       {"1jx", "1:2", "found `jx`"},
