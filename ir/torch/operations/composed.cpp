@@ -139,11 +139,7 @@ Id masked_scatter(const Given& g) {
   const Id mask = g.expand(g.tensor("mask"), g.shape(x));
   const std::int64_t count = element_count(g.shape(source));
   if (count == 0) g.refuse("a source with elements", source);
-  const Id flat = g.to(g.reshape(mask, {element_count(g.shape(x))}), DType::i32);
-  const Id before = g.apply("sub", g.call("cumsum", {flat}, {{"dim", std::int64_t{0}}}), flat);
-  const Id place = g.apply("minimum", before, g.whole(count - 1, DType::i64));
-  const Id taken = pick_by_tensors(g, g.reshape(source, {count}), {place});
-  return g.where(mask, g.reshape(taken, g.shape(x)), x);
+  return g.where(mask, next_rows(g, mask, g.reshape(source, {count})), x);
 }
 
 Id take_along_dim(const Given& g) {

@@ -129,6 +129,9 @@ Id pick(const Caller&, Id x, Id index, std::int64_t dim);
 Id pick_by_tensors(const Caller&, Id x, const std::vector<std::optional<Id>>& indices);
 /// Returns the elements memory[offset + i * stride[0] + j * stride[1] + …] of a vector.
 Id pick_strided(const Caller&, Id memory, const Shape& size, const Shape& stride, std::int64_t offset);
+/// Returns, for each true element of the mask in row-major order, the next of the rows, of which there is at least one.
+/// False elements get any row.
+Id next_rows(const Caller&, Id mask, Id rows);
 /// Returns x with `values` written to the elements x[i, :, j], or added to them if `adds` is set.
 Id put_by_tensors(const Caller&, Id x, const std::vector<std::optional<Id>>& indices, Id values, bool adds);
 /// Returns the index of the value that `extreme`, an amax or amin over one dimension, returns. If several elements have

@@ -194,25 +194,37 @@ Id copy(const Given& g) {
   return g.expand(g.to(g.tensor("src"), g.dtype(x)), g.shape(x));
 }
 
-/// Returns the mask of x[mask] = values if the values do not depend on the number of true elements of the mask, with
-/// the number of dimensions that x has. Then the assignment is a choice.
-std::optional<Id> single_mask(const Caller& c, const std::vector<std::optional<Id>>& indices, const Shape& x,
-                              const Shape& values) {
+/// An assignment that chooses for each element, as `where` does. The mask has the number of dimensions that x has.
+struct MaskedValues {
+  Id mask, values;
+};
+
+/// Returns x[mask] = values as a choice, if a mask is the only index. The values are the same for all true elements of
+/// the mask; or, if the mask is the first index and known only at run time, they have a row for each true element.
+/// PyTorch requires as many rows as there are true elements.
+std::optional<MaskedValues> masked_values(const Caller& c, const std::vector<std::optional<Id>>& indices,
+                                          const Shape& x, Id values) {
   const auto given = [](const std::optional<Id>& index) { return index.has_value(); };
   const auto at = std::ranges::find_if(indices, given);
   if (at == indices.end() || std::any_of(at + 1, indices.end(), given)) return {};
   const TensorType type = c.type(**at);
   const auto before = at - indices.begin(), after = before + static_cast<std::ptrdiff_t>(type.shape.size());
-  const auto rank = static_cast<std::ptrdiff_t>(x.size()), kept = static_cast<std::ptrdiff_t>(values.size());
-  if (type.dtype != DType::boolean || after > rank || kept > rank - after) return {};
+  const auto rank = static_cast<std::ptrdiff_t>(x.size()), kept = static_cast<std::ptrdiff_t>(c.rank(values));
+  if (type.dtype != DType::boolean || after > rank || kept > rank - after + 1) return {};
+  const bool has_rows = kept > rank - after;
+  if (has_rows && (before > 0 || type.shape.empty() || c.shape(values)[0] == 0 || known_values(c, **at))) return {};
   const Shape covered(x.begin() + before, x.begin() + after);
   if (covered != type.shape)
     throw Error(fmt::format("expected a mask of the shape {}, as the dimensions that it selects from, found {}",
                             print(covered), print(type)));
-  if (type.shape.size() == x.size()) return **at;
+  if (has_rows) {
+    Shape rows(x.begin() + after, x.end());
+    rows.insert(rows.begin(), c.shape(values)[0]);
+    values = next_rows(c, **at, c.expand(values, rows));
+  }
   Shape wide(x.size(), 1);
   std::ranges::copy(type.shape, wide.begin() + before);
-  return c.call("reshape", {**at}, {{"shape", wide}});
+  return MaskedValues{c.reshape(**at, wide), values};
 }
 
 }  // namespace
@@ -231,12 +243,21 @@ Id in_covered_part(const Given& g, Scatter s, const std::function<Id(const Scatt
   return place(s);
 }
 
+Id next_rows(const Caller& c, Id mask, Id rows) {
+  Shape whole = c.shape(mask), source = c.shape(rows);
+  const Id flat = c.to(c.reshape(mask, {element_count(whole)}), DType::i32);
+  const Id before = c.apply("sub", c.call("cumsum", {flat}, {{"dim", std::int64_t{0}}}), flat);
+  const Id place = c.apply("minimum", before, c.whole(source[0] - 1, DType::i64));
+  whole.insert(whole.end(), source.begin() + 1, source.end());
+  return c.reshape(pick_by_tensors(c, rows, {place}), whole);
+}
+
 // The indexed dimensions are moved to the front and become a single dimension. Its rows are selected by flat indices.
 Id put_by_tensors(const Caller& c, Id x, const std::vector<std::optional<Id>>& given, Id values, bool adds) {
   const Shape shape = c.shape(x);
-  if (const auto mask = single_mask(c, given, shape, c.shape(values))) {
-    const Id put = c.to(values, c.dtype(x));
-    return c.call("where", {*mask, adds ? c.call("add", {x, put}) : put, x});
+  if (const auto masked = masked_values(c, given, shape, values)) {
+    const Id put = c.to(masked->values, c.dtype(x));
+    return c.call("where", {masked->mask, adds ? c.call("add", {x, put}) : put, x});
   }
   const std::vector<std::optional<Id>> indices = without_masks(c, given);
   Shape order, rest, indexed, broad;
