@@ -41,7 +41,16 @@ const std::vector<Function>& functions() {
   return all;
 }
 
+bool draws_numbers(std::string_view name) {
+  return is_one_of(name, {"aten.bernoulli", "aten.cauchy", "aten.exponential", "aten.geometric", "aten.log_normal",
+                          "aten.multinomial", "aten.normal", "aten.normal_functional", "aten.poisson", "aten.rand",
+                          "aten.rand_like", "aten.randint", "aten.randint_like", "aten.randn", "aten.randn_like",
+                          "aten.random", "aten.randperm", "aten.uniform"});
+}
+
 std::string unsupported(std::string_view target, std::string_view name) {
+  if (draws_numbers(name))
+    return fmt::format("expected no random numbers (a program may have them as an input), found {}", target);
   std::vector<std::string> names;
   for (const Function& f : functions()) names.emplace_back(f.name);
   return fmt::format("expected a supported operation, found {}{}", target, did_you_mean(name, names));

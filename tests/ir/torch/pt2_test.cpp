@@ -92,6 +92,9 @@ TEST(Pt2, ErrorsNameThePlace) {
       "node 'gelu': expected a supported operation, found torch.ops.aten.gelv.default; did you mean 'aten.gelu'?");
   EXPECT_THAT(error_with("mlp_2.8.0.pt2", "aten.gelu.default", "aten.gelv_.default"),
               HasSubstr("expected a supported operation, found torch.ops.aten.gelv_.default"));
+  EXPECT_EQ(error_with("mlp_2.8.0.pt2", "aten.gelu.default", "aten.randn_like.default"),
+            "node 'gelu': expected no random numbers (a program may have them as an input), found "
+            "torch.ops.aten.randn_like.default");
   EXPECT_THAT(error_with("mlp_2.8.0.pt2", R"("name": "approximate")", R"("name": "form")"),
               "node 'gelu': argument 'form': expected None or its default (no other value is supported), found 'tanh'");
   EXPECT_EQ(
