@@ -31,7 +31,10 @@ def transformed(input, n, dim, norm, is_inverse, half=False):
     sin = sin if is_inverse else -sin
     real = resized(real, n, dim).transpose(dim, -1)
     parts = real @ cos, real @ sin
-    if imag is not None:
+    if imag is None:  # numbers 0 and n / 2 are real; a small rest would turn their angle from pi to -pi
+        is_real = 2 * torch.arange(sin.shape[1]) % n == 0
+        parts = parts[0], torch.where(is_real, -0.0 if is_inverse else 0.0, parts[1])
+    else:
         imag = resized(imag, n, dim).transpose(dim, -1)
         parts = parts[0] - imag @ sin, parts[1] + imag @ cos
     return Complex(*[part.transpose(dim, -1) for part in parts])
