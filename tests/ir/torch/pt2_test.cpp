@@ -144,6 +144,25 @@ TEST(Pt2, OpenSizesAreThoseOfTheExampleUnlessGiven) {
               HasSubstr("those of the example: s27=8 (dimension 1 of x); -s"));
 }
 
+// Returns the note of a program whose size s77 is another expression of s77 everywhere.
+std::string note_with_size(const std::string& expression) {
+  Entries entries = unpack(fixture("dynamic_2.15.0.pt2"));
+  std::string& json = entry(entries, "models/model.json");
+  const std::string symbol = "Symbol('s77', positive=True, integer=True)";
+  for (std::size_t at = json.find(symbol); at != std::string::npos; at = json.find(symbol, at + expression.size()))
+    json.replace(at, symbol.size(), expression);
+  const TemporaryFile file;
+  pack(file.path, entries);
+  return ir::torch::read_pt2(file.path).note;
+}
+
+TEST(Pt2, NotesOfOpenSizesSayWhatIsAMultipleOfASymbol) {
+  EXPECT_THAT(note_with_size("Mul(Integer(2), Symbol('s77', positive=True, integer=True))"),
+              HasSubstr("s77=2 (dimension 0 of x is 2*s77), s27=8 (dimension 1 of x); -s"));
+  EXPECT_THAT(note_with_size("Add(Symbol('s77', positive=True, integer=True), Integer(-3))"),
+              HasSubstr("s77=7 (dimension 0 of x is s77 - 3), s27=8"));
+}
+
 TEST(Pt2, GivenSizesGiveWhatPyTorchComputes) {
   const ProgramValues expected = program_values(fixture("dynamic_longer_2.15.0.pt2"));
   for (const char* file : {"dynamic_2.15.0.pt2", "dynamic_core_aten_2.15.0.pt2"}) {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "core/error.h"
 #include "core/text/characters.h"
@@ -46,6 +47,12 @@ void each_input_size(const Json& module, const Use& use) {
 
 std::string place_of(const std::string& input, std::optional<std::size_t> dimension) {
   return dimension ? fmt::format("dimension {} of {}", *dimension, input) : fmt::format("the input {}", input);
+}
+
+// Returns how a size that is not the symbol itself is computed from it: "32*s27", "s27 - 1".
+std::string as_sum(std::int64_t factor, const std::string& symbol, std::int64_t rest) {
+  const std::string product = factor == 1 ? symbol : fmt::format("{}*{}", factor, symbol);
+  return rest == 0 ? product : fmt::format("{} {} {}", product, rest < 0 ? '-' : '+', std::abs(rest));
 }
 
 // Returns the name of the input that a guard calls "L['Table']['a-b'][0]": "table_a_b_0".
@@ -95,8 +102,10 @@ void Sizes::solve(const Json& size, const std::string& place) {
   const std::optional<std::int64_t> zero = at(0), one = at(1);
   const auto is_small = [](std::optional<std::int64_t> x) { return x && *x >= -max_elements && *x <= max_elements; };
   if (!is_small(example) || !is_small(zero) || !is_small(one) || *zero == *one) return;
-  const std::int64_t n = (*example - *zero) / (*one - *zero);
-  if (at(n) == example) symbols_.push_back({unknown, place, n});
+  const std::int64_t factor = *one - *zero, n = (*example - *zero) / factor;
+  if (at(n) != example) return;
+  const std::string sum = as_sum(factor, unknown, *zero);
+  symbols_.push_back({unknown, sum == unknown ? place : fmt::format("{} is {}", place, sum), n});
 }
 
 void Sizes::take(const Symbols& given) {

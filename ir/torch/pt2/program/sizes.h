@@ -31,7 +31,7 @@ class Sizes {
 
  private:
   struct OpenSize {
-    std::string name, place;  // "s27", "dimension 0 of x"
+    std::string name, place;  // "s27", "dimension 0 of x" or "dimension 0 of x is 32*s27"
     std::int64_t value;
   };
 
