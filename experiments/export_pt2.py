@@ -597,6 +597,23 @@ class Quantized(nn.Module):
         return tuple(results)
 
 
+class Regions(nn.Module):
+    """What models of torchvision read between the elements of images: deformable convolutions, and boxes."""
+    def __init__(self, o):
+        super().__init__()
+        from torchvision.ops import deform_conv2d, roi_align
+        self.deformed, self.boxed = deform_conv2d, roi_align
+        self.wide, self.bias, self.point = (nn.Parameter(torch.randn(s)) for s in ((2, 2, 2, 3), (2,), (3, 4, 1, 1)))
+        self.register_buffer("boxes", torch.tensor([[1, 0, 0, 4, 6], [0, 1, 2, 2.5, 3], [1, -9, -4, 2.5, 3], [0, 2, 1, 20, 30]]))
+
+    def forward(self, x):
+        images = torch.cat((x, x.flip(0)), 2).reshape(2, 4, 3, 2)
+        moves, mask = images.repeat(1, 6, 1, 1) * 2, images.repeat(1, 3, 1, 1).sigmoid()
+        boxes = [self.boxed(images, self.boxes, (2, 3), 0.5, samples, aligned) for samples, aligned in ((1, True), (2, False))]
+        return (self.deformed(images, moves, self.wide, self.bias, (1, 2), (1, 2), (2, 1), mask),
+                self.deformed(images, images[:, :2], self.point), *boxes)
+
+
 class Recurrent(nn.Module):
     """The last states of LSTMs, whose shapes files of PyTorch 2.5 to 2.9 state wrongly, and torch.no_grad."""
     def __init__(self, o):
@@ -695,7 +712,7 @@ MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head, "multihead": Mult
           "operators": Operators, "corners": Corners, "narrow": Narrow, "packed": Packed,
           "copies": Copies, "views": Views, "state": State, "strided": Strided, "rotary": Rotary, "assorted": Assorted,
           "fourier": Fourier, "complex": ComplexNumbers, "placed": Placed, "written": Written, "chosen": Chosen,
-          "quantized": Quantized, "dynamic": Dynamic, "recurrent": Recurrent}
+          "quantized": Quantized, "dynamic": Dynamic, "recurrent": Recurrent, "regions": Regions}
 
 
 def options():
@@ -723,7 +740,7 @@ def example(o):
     if o.model == "head":
         return torch.randint(0, o.vocabulary, (1, o.seq))
     if o.model in ("operators", "corners", "narrow", "copies", "views", "state", "strided", "rotary", "assorted", "fourier", "complex", "placed", "written",
-                   "chosen", "quantized", "recurrent"):
+                   "chosen", "quantized", "recurrent", "regions"):
         return torch.randn(3, 2, 4)
     if o.model == "multihead":
         return torch.randn(2, o.seq, o.hidden)

@@ -45,7 +45,7 @@ std::string error_with(const std::string& file, const std::string& from, const s
 }
 
 TEST(Pt2, EveryVersionGivesWhatPyTorchComputes) {
-  ASSERT_EQ(fixtures().size(), 57U);
+  ASSERT_EQ(fixtures().size(), 58U);
   for (const std::filesystem::path& file : fixtures()) {
     SCOPED_TRACE(file.filename());
     const Graph graph = ir::torch::read_pt2(file);
@@ -207,6 +207,13 @@ TEST(Pt2, ChecksOfSizesMustHold) {
       R"({"name": "assert_msg", "arg": {"as_string": "s0 > 5"}}]}, )";
   EXPECT_THAT(error_with("mlp_2.11.0.pt2", R"("nodes": [)", check),
               HasSubstr("expected sizes that the program allows: s0 > 5"));
+}
+
+TEST(Pt2, BoxesNeedAKnownNumberOfSamples) {
+  EXPECT_THAT(error_with("regions_2.15.0.pt2", R"("name": "sampling_ratio", "arg": {"as_int": 1})",
+                         R"("name": "sampling_ratio", "arg": {"as_int": -1})"),
+              HasSubstr("argument 'sampling_ratio': expected at least 1 (others choose the number of samples by the "
+                        "sizes of boxes), found -1"));
 }
 
 TEST(Pt2, EachResultHasItsOwnName) {
