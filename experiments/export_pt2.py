@@ -24,6 +24,7 @@ Needs PyTorch 2.5 or later (a CPU build is enough). Models:
     assorted     other operations of Hugging Face's transformers and of quantized models
     fourier      Fourier transforms, and the operations on complex numbers that they need
     complex      complex numbers: parameters, arithmetic, matrix products, changes in place, outputs
+    spectra      complex numbers as input, as output and in between
     placed       elements written, selected, repeated and resized by indices, and quotients of integers
     written      functions that deplo writes in its expression language
     chosen       results of torch.cond, and functions that core ATen has under other names
@@ -679,6 +680,31 @@ class ComplexNumbers(nn.Module):
         return (self.operator(x), z.clone(), state, decay, *arithmetic, *functions, *products, *sums, *shapes, *choices, *made)
 
 
+class Spectra(nn.Module):
+    """Complex numbers as input, as output and in between: products, quotients, joins, changes in place, windows of a signal."""
+    def __init__(self, o):
+        super().__init__()
+        self.register_buffer("filter", torch.complex(torch.randn(5, 3), torch.randn(5, 3)))
+        self.register_buffer("window", torch.hann_window(6))
+
+    def forward(self, z):
+        filter, window = self.filter.to(z.dtype), self.window.to(z.real.dtype)
+        signal, changed = torch.istft(z, 8, 2, 6, window, length=18), z.clone()
+        changed.mul_(2)
+        changed[:, 1:3] = z[:, :2]
+        changed[..., 0] += 1
+        numbers = (z / (z.abs() + 1), z / z.roll(1, 2), 2 / z, z.reciprocal(), z.exp(), -z, z.square(), z ** 2)
+        sums = z.sum(1), z.mean(-1, keepdim=True), z.cumsum(2), torch.einsum("bft,bgt->bfg", z, z.conj()), filter.mH @ z
+        moved = (z[:, 2], z[..., [3, 0]], z.flip(1), z.unbind(2)[4], z.split(2, 1)[1], z.tril(), torch.einsum("bft->btf", z),
+                 torch.where(z.real > 0, z, z.conj()), torch.stack((z, changed), 1)[:, 1, :2], torch.cat((z, changed[:, :1]), 1))
+        made = torch.full_like(z, 2) * z[..., :1], torch.zeros(9, dtype=z.dtype) + z[:, 0], torch.ones_like(z) - z
+        windows = (signal, torch.istft(z, 8, 4, center=False), torch.istft(z[0], 8, 3, 6, window, normalized=True),
+                   torch.istft(torch.cat((z, z[:, 1:4].flip(1).conj()), 1), 8, 2, onesided=False, length=30),
+                   torch.stft(signal, 8, 3, 6, return_complex=True), torch.fft.rfft(signal[:, :8]).angle(),
+                   torch.fft.fft(signal[:, 8:16]).angle())
+        return numbers + sums + moved + made + windows
+
+
 class Dynamic(nn.Module):
     """Sizes that the exported program leaves open, in all places: attention, views, pads, windows, factors, inner graphs."""
     dynamic_shapes = ({0: torch.export.Dim.AUTO, 1: torch.export.Dim.AUTO},)
@@ -711,7 +737,7 @@ class Dynamic(nn.Module):
 MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head, "multihead": Multihead, "routed-mlp": RoutedMlp,
           "operators": Operators, "corners": Corners, "narrow": Narrow, "packed": Packed,
           "copies": Copies, "views": Views, "state": State, "strided": Strided, "rotary": Rotary, "assorted": Assorted,
-          "fourier": Fourier, "complex": ComplexNumbers, "placed": Placed, "written": Written, "chosen": Chosen,
+          "fourier": Fourier, "complex": ComplexNumbers, "spectra": Spectra, "placed": Placed, "written": Written, "chosen": Chosen,
           "quantized": Quantized, "dynamic": Dynamic, "recurrent": Recurrent, "regions": Regions}
 
 
@@ -742,6 +768,8 @@ def example(o):
     if o.model in ("operators", "corners", "narrow", "copies", "views", "state", "strided", "rotary", "assorted", "fourier", "complex", "placed", "written",
                    "chosen", "quantized", "recurrent", "regions"):
         return torch.randn(3, 2, 4)
+    if o.model == "spectra":
+        return torch.randn(2, 5, 9, dtype=torch.complex64)
     if o.model == "multihead":
         return torch.randn(2, o.seq, o.hidden)
     if o.model == "dynamic":
@@ -750,7 +778,7 @@ def example(o):
 
 
 def write_expected(path, model, x):
-    wide, given = copy.deepcopy(model).double(), x if x.dtype == torch.int64 else x.double()
+    wide, given = copy.deepcopy(model).double(), x if x.dtype == torch.int64 else x.to(torch.promote_types(x.dtype, torch.float64))
     states = [*wide.buffers(), *(t for t in vars(wide).values() if isinstance(t, torch.Tensor)), given]
     old = [t.clone() for t in states]
     with torch.no_grad():

@@ -49,6 +49,8 @@ CASES = {
     "fourier_core_aten": ["--model", "fourier", "--decompose"],
     "complex": ["--model", "complex"],
     "complex_core_aten": ["--model", "complex", "--decompose"],
+    "spectra": ["--model", "spectra"],
+    "spectra_core_aten": ["--model", "spectra", "--decompose"],
     "placed": ["--model", "placed"],
     "placed_core_aten": ["--model", "placed", "--decompose"],
     "written": ["--model", "written"],

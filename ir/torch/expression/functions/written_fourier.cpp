@@ -120,10 +120,11 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
 # The windows that overlap are added, and divided by the sum of the squares of their weights.
 def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None,
           length=None, return_complex=False):
-    assert onesided is not False and not return_complex, "onesided=True and return_complex=False"
+    assert not return_complex, "return_complex=False"
     hop_length = n_fft // 4 if hop_length is None else hop_length
     window = window_of(window, n_fft, win_length)
-    frames = irfft(input.transpose(-2, -1), n_fft, norm="ortho" if normalized else "backward") * window
+    spectra, norm = input.transpose(-2, -1), "ortho" if normalized else "backward"
+    frames = (ifft(spectra, n_fft, norm=norm).real if onesided is False else irfft(spectra, n_fft, norm=norm)) * window
     count = frames.shape[-2]
     total, side = n_fft + hop_length * (count - 1), n_fft // 2 if center else 0
     def added(x):
