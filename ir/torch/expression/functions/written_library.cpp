@@ -63,7 +63,7 @@ class nullcontext:
     def __exit__(self, *error): pass
 
 def values_of_fields(obj): return {name: getattr(obj, name) for name in obj.__dataclass_fields__}
-def replace(obj, **changes): return type(obj)(**{**values_of_fields(obj), **changes})
+def replace(obj, **changes): return obj.__class__(**{**values_of_fields(obj), **changes})
 def fields(class_or_instance): return tuple([SimpleNamespace(name=n) for n in class_or_instance.__dataclass_fields__])
 def asdict(obj):
     if isinstance(obj, dict):
