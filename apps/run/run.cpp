@@ -19,6 +19,7 @@
 #include "engine/source/tile_program/form.h"
 #include "engine/source/tile_program/tile_launch.h"
 #include "engine/tune/adoption.h"
+#include "engine/tune/build_ahead.h"
 #include "ir/types/float16.h"
 #include "measure/baselines/tile_baseline.h"
 #include "measure/check/npy.h"
@@ -119,6 +120,9 @@ class Runner {
     build_schedules();
     report_.graph_trail = print(graph_.trail);
     report_.graph_note = graph_.note;
+    std::vector<measure::KernelCode> codes;
+    for (const engine::Schedule& schedule : compiled_.kernels) codes.push_back(schedule.compiled.code);
+    engine::BuildAhead ahead(*device_, options_.device, std::move(codes));
     for (std::size_t i = 0; i < module_.kernels.size(); ++i) {
       const ir::Program& loop = module_.kernels[i];
       progress_.status(fmt::format("[{}/{}] {}", i + 1, module_.kernels.size(), loop.name), "building");
@@ -126,7 +130,7 @@ class Runner {
       const engine::Schedule& schedule = compiled_.kernels[number];
       if (number == executables_.size()) {
         first_.push_back(i);
-        executables_.push_back(build(loop.name, schedule));
+        executables_.push_back(build(loop.name, ahead));
       }
       const ir::Work work = ir::work(loop);
       KernelLaunch& row = report_.kernels.emplace_back();
@@ -146,8 +150,8 @@ class Runner {
     }
   }
 
-  std::unique_ptr<measure::Executable> build(const std::string& name, const engine::Schedule& schedule) {
-    auto built = device_->build(schedule.compiled.code);
+  std::unique_ptr<measure::Executable> build(const std::string& name, engine::BuildAhead& ahead) {
+    auto built = ahead.next();
     if (!built.ok())
       throw Error(
           fmt::format("kernel {}: cannot be built on {}: {}", name, device_->info().name, built.failure().message),

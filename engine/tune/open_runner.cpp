@@ -25,6 +25,16 @@ measure::worker::WorkerCommand worker(const std::string& role, const std::string
 
 }  // namespace
 
+std::unique_ptr<measure::worker::BuildPool> open_builders(const measure::DeviceInfo& info, const std::string& name) {
+  using measure::worker::BuildPool;
+  if (info.backend == "cuda")
+    return std::make_unique<BuildPool>(BuildPool::default_workers(), worker("--build-for", info.architecture));
+  if (measure::is_pocl(info))
+    return std::make_unique<BuildPool>(std::min(BuildPool::default_workers() + 1, max_builders_on_cpu),
+                                       worker("--build-on", name), measure::worker::Deadlines::of(info));
+  return nullptr;
+}
+
 std::unique_ptr<measure::worker::Runner> open_runner(const std::string& device, bool in_process,
                                                      std::function<bool()> cancelled,
                                                      std::function<void(const std::string&)> warn) {
@@ -36,14 +46,7 @@ std::unique_ptr<measure::worker::Runner> open_runner(const std::string& device, 
   if (in_process) return std::make_unique<measure::worker::LocalRunner>(measure::open_device(device));
   auto runner = std::make_unique<measure::worker::WorkerRunner>(
       measure::worker::WorkerRunner::Options{worker("--device", device), {}, std::move(cancelled), std::move(warn)});
-  using measure::worker::BuildPool;
-  if (runner->info().backend == "cuda")
-    runner->build_ahead(
-        std::make_unique<BuildPool>(BuildPool::default_workers(), worker("--build-for", runner->info().architecture)));
-  else if (measure::is_pocl(runner->info()))
-    runner->build_ahead(std::make_unique<BuildPool>(std::min(BuildPool::default_workers() + 1, max_builders_on_cpu),
-                                                    worker("--build-on", device),
-                                                    measure::worker::Deadlines::of(runner->info())));
+  if (auto builders = open_builders(runner->info(), device)) runner->build_ahead(std::move(builders));
   return runner;
 }
 

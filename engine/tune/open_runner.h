@@ -1,9 +1,10 @@
-// Opens the runner that measures the candidates of a tuning run.
+// Opens the runner that measures the candidates of a tuning run, and the processes that build kernels.
 #pragma once
 #include <functional>
 #include <memory>
 #include <string>
 
+#include "measure/worker/build_pool.h"
 #include "measure/worker/runner.h"
 
 namespace deplo::engine {
@@ -15,5 +16,8 @@ namespace deplo::engine {
 std::unique_ptr<measure::worker::Runner> open_runner(const std::string& device, bool in_process,
                                                      std::function<bool()> cancelled,
                                                      std::function<void(const std::string&)> warn);
+
+/// Returns builder processes for the device `name`, or null if its backend has no cache in which it finds what they build.
+std::unique_ptr<measure::worker::BuildPool> open_builders(const measure::DeviceInfo&, const std::string& name);
 
 }  // namespace deplo::engine

@@ -82,5 +82,19 @@ TEST_F(KernelCache, NothingTemporaryIsLeft) {
   EXPECT_THAT(left_behind(folder_.path()), IsEmpty()) << "the next command clears up after those that were killed";
 }
 
+// More kernels than one process builds alone: the later ones come from builder processes.
+TEST_F(KernelCache, BuildersLeaveTheirKernelsInTheCache) {
+  const std::vector<std::string> command{
+      "deplo", "run", "-c",
+      "x = torch.rand(8, 24); (x.softmax(-1), x.cumsum(1), x @ x.t(), x.sum(0), x.argmax(1), x.sort().values)"};
+  const Ran first = run(command);
+  EXPECT_EQ(first.code, 0) << first.err;
+  const auto compiled = files().size();
+  EXPECT_THAT(left_behind(folder_.path()), IsEmpty());
+  const Ran second = run(command);
+  EXPECT_EQ(second.code, 0) << second.err;
+  EXPECT_EQ(files().size(), compiled) << "everything is in the cache";
+}
+
 }  // namespace
 }  // namespace deplo::testing
