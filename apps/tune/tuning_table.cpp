@@ -188,7 +188,7 @@ std::string proofs(const engine::Summary& summary) {
   for (const engine::Row& row : summary.rows) {
     if (row.proof.empty()) continue;
     ++counts[row.proof.substr(0, row.proof.find_first_of(':'))];
-    if (row.proof.starts_with("not ")) others += fmt::format("{} {}\n", row.name, row.proof);
+    if (row.proof.starts_with("not ")) others += fmt::format("{} {}\n", printable(row.name), row.proof);
   }
   if (counts.empty()) return "";
   std::vector<std::string> kinds;
@@ -197,8 +197,9 @@ std::string proofs(const engine::Summary& summary) {
 }
 
 /// Returns all names, or the first ones and the number of the others.
-std::string first_names(const std::vector<std::string>& names) {
+std::string first_names(std::vector<std::string> names) {
   constexpr std::size_t max_shown = 8;
+  for (std::string& name : names) name = printable(name);
   if (names.size() <= max_shown + 1) return join(names, ", ");
   return fmt::format("{} and {} others", join(std::span(names).first(max_shown), ", "), names.size() - max_shown);
 }
@@ -218,10 +219,11 @@ std::string notes(const engine::Summary& summary) {
   if (known > 0) text += fmt::format("; {} known from {}", counted(known, "trial"), summary.store);
   text += "\n";
   for (const engine::Row& row : summary.rows)
-    if (!row.same.empty()) text += fmt::format("{} is also {}\n", row.name, first_names(row.same));
+    if (!row.same.empty()) text += fmt::format("{} is also {}\n", printable(row.name), first_names(row.same));
   for (const engine::Row& row : summary.rows) {
-    if (row.stop == engine::strategy_failed) text += fmt::format("{}: {}\n", row.name, row.fault);
-    if (row.stop == engine::untunable) text += fmt::format("{} {}: {}\n", row.name, engine::untunable, row.fault);
+    if (row.stop == engine::strategy_failed) text += fmt::format("{}: {}\n", printable(row.name), row.fault);
+    if (row.stop == engine::untunable)
+      text += fmt::format("{} {}: {}\n", printable(row.name), engine::untunable, row.fault);
   }
   for (const engine::GraphRow& graph : summary.graphs) text += describe(graph);
   if (!unconfirmed.empty()) text += "not confirmed by a full, checked run: " + first_names(unconfirmed) + "\n";
