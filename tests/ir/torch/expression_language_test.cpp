@@ -113,6 +113,8 @@ TEST(ExpressionLanguage, ATensorOfANumberIsNoNumber) {
   EXPECT_EQ(type("torch.randn(()).half() * torch.tensor(2.5)"), "() float32");
   EXPECT_EQ(type("torch.randn(3).half() * torch.tensor(2.5)"), "(3,) float16");
   EXPECT_EQ(type("torch.tensor(True) + torch.tensor(1.5, dtype=torch.float16)"), "() float16");
+  EXPECT_EQ(type("t = torch.tensor(2.5); t.fill_(4.0); t"), "() float32");
+  EXPECT_EQ(type("t = torch.tensor(2.5); t.fill_(4.0); torch.randn(3).half() * t"), "(3,) float16");
   EXPECT_EQ(type("torch.where(torch.tensor([True]), torch.tensor([2], dtype=torch.uint8), torch.tensor(1000))"),
             "(1,) uint8");
   EXPECT_EQ(parse_expression("torch.set_default_dtype(torch.bfloat16); torch.tensor(0.1, dtype=torch.float32)"),

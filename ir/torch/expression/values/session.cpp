@@ -134,7 +134,13 @@ void Session::assign(const Value& value, Id result, Id first_new) {
 
 void Session::put(const Value& value, const Value& source) {
   const Id first_new = size();
-  assign(value, cast(operand(source, "copy_", 1), type_of(value).dtype), first_new);
+  const TensorType type = type_of(value);
+  const std::optional<double> number = to_number(source);
+  // The node of a number is no tensor without dimensions.
+  const Id result = number && type.shape.empty()
+                        ? call("full", {}, {{"shape", Shape{}}, {"value", *number}, {"dtype", type.dtype}})
+                        : cast(operand(source, "copy_", 1), type.dtype);
+  assign(value, result, first_new);
 }
 
 void Session::set_data(const Value& value, const Value& source) {
