@@ -112,13 +112,13 @@ constexpr std::array showing =
 constexpr std::array elementwise = std::to_array<std::string_view>(
     {"abs", "absolute", "acos", "add", "addcdiv", "addcmul", "asin", "atan", "atan2", "bfloat16", "bitwise_and",
      "bitwise_not", "bitwise_or", "bitwise_xor", "bool", "byte", "ceil", "celu", "char", "clamp", "clamp_max",
-     "clamp_min", "clip", "cos", "cosh", "div", "divide", "double", "elu", "eq", "erf", "erfc", "exp", "exp2",
+     "clamp_min", "clip", "clone", "cos", "cosh", "div", "divide", "double", "elu", "empty_like", "eq", "erf", "erfc", "exp", "exp2",
      "expm1", "float", "floor", "floor_divide", "fmod", "frac", "ge", "gelu", "gt", "half", "hardsigmoid",
-     "hardswish", "hardtanh", "int", "isfinite", "isinf", "isnan", "le", "leaky_relu", "lerp", "log", "log10",
+     "full_like", "hardswish", "hardtanh", "int", "isfinite", "isinf", "isnan", "le", "leaky_relu", "lerp", "log", "log10",
      "log1p", "log2", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "logsigmoid", "long",
-     "lt", "maximum", "minimum", "mish", "mul", "multiply", "ne", "neg", "negative", "pow", "reciprocal", "relu",
+     "lt", "maximum", "minimum", "mish", "mul", "multiply", "ne", "neg", "negative", "ones_like", "pow", "reciprocal", "relu",
      "relu6", "remainder", "round", "rsqrt", "selu", "short", "sigmoid", "sign", "silu", "sin", "sinh", "softplus",
-     "sqrt", "square", "sub", "subtract", "tan", "tanh", "to", "true_divide", "trunc", "type_as", "where"});
+     "sqrt", "square", "sub", "subtract", "tan", "tanh", "to", "true_divide", "trunc", "type_as", "where", "zeros_like"});
 // Functions whose results are contiguous, even if the arguments are not.
 constexpr std::array always_contiguous = std::to_array<std::string_view>(
     {"amax", "amin", "bmm", "cumsum", "layer_norm", "linear", "log_softmax", "logsumexp", "masked_fill", "matmul",
@@ -151,6 +151,12 @@ bool gives_contiguous(const Function& f, const Call& call) {
   return std::ranges::all_of(call.all(), [&](const auto& given) { return is_plain(call.session, given.second); });
 }
 
+// Whether a call has `memory_format=torch.contiguous_format`.
+bool names_contiguous_format(const Call& call) {
+  const Opaque* format = call.has("memory_format") ? call.value("memory_format").as<Opaque>() : nullptr;
+  return format && format->name == "contiguous_format";
+}
+
 // Records how the result of a function lies in memory in PyTorch, as far as that is known.
 void set_strides(const Function& f, const Call& call, Id result) {
   constexpr unsigned of_tensors = either | in_functional;
@@ -158,6 +164,7 @@ void set_strides(const Function& f, const Call& call, Id result) {
   if (gives_contiguous(f, call) || (is_torch && is_one_of(f.name, always_contiguous)))
     call.session.set_contiguous(result);
   if (!is_torch || !is_one_of(f.name, elementwise)) return;
+  if (names_contiguous_format(call)) return call.session.set_contiguous(result);
   std::vector<Id> tensors;
   for (const auto& [name, value] : call.all())
     if (is_tensor(value)) tensors.push_back(call.session.tensor(value));
