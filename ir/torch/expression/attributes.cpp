@@ -36,8 +36,8 @@ unsigned methods_of(const Value& object) {
 }
 
 // Attributes of tensors that are never true here.
-constexpr std::array never = std::to_array<std::string_view>(
-    {"is_cuda", "is_meta", "is_mps", "is_quantized", "is_sparse", "is_xpu", "requires_grad"});
+constexpr std::array never =
+    std::to_array<std::string_view>({"is_cuda", "is_meta", "is_mps", "is_quantized", "is_sparse", "is_xpu"});
 
 Value dtype_attribute(DType dtype, std::string_view name) {
   if (name == "itemsize") return {bytes(dtype)};
@@ -116,6 +116,7 @@ Value Interpreter::tensor_attribute(const Value& tensor, std::string_view name) 
   if (name == "ndim") return {rank};
   if (name == "device") return {std::string_view("cpu")};
   if (is_one_of(name, never)) return {false};
+  if (name == "requires_grad") return {is_parameter(tensor)};
   if (name == "is_leaf") return {true};
   if (name == "grad") return {};
   if (name == "layout") return {Opaque{"strided"}};

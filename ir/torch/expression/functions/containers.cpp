@@ -218,7 +218,9 @@ Value to(const Call& c) {
   if (c.given("dtype")) dtype = c.dtype("dtype");
   if (!dtype && c.given("tensor")) dtype = requested_dtype(c, "tensor");
   if (!dtype) return c.value("self");
-  if (!is_float(*dtype)) c.fail("dtype", "a dtype of floats for the parameters of a module");
+  if (!is_float(*dtype))
+    throw Error(
+        fmt::format("to: expected a dtype of floats for the parameters of a module, found {}", torch_name(*dtype)));
   convert_all(c, is_float, *dtype);
   return c.value("self");
 }
