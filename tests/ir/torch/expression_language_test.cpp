@@ -222,6 +222,10 @@ TEST(ExpressionLanguage, NumbersAreFoldedAsPythonHasThem) {
   EXPECT_EQ(value("True + True"), 2);
   EXPECT_EQ(value("1_000 + .5 + 1. + 1e-3"), 1001.501);
   EXPECT_EQ(value("math.sqrt(64) + math.floor(2.5) + math.ceil(2.5)"), 13);
+  EXPECT_EQ(value("math.sqrt(torch.tensor(64.0)) + math.floor(torch.tensor([2.5])) + math.pow(torch.tensor(2), 3)"),
+            18);
+  EXPECT_NE(error_of("math.sqrt(torch.randn(()))").find("a number that does not depend on the values of inputs"),
+            std::string::npos);
   EXPECT_EQ(value("math.pi"), 3.14159265358979323846);
   EXPECT_EQ(value("float('-inf')"), -INFINITY);
   EXPECT_EQ(value("-float('inf')"), -INFINITY);

@@ -24,9 +24,18 @@ Value checked(const Call& c, double result) {
   return {result};
 }
 
+// Returns a number, or the element of a tensor of one element, which Python converts by its `__float__`.
+double real(const Call& c, std::string_view parameter) {
+  const Value& value = c.value(parameter);
+  if (!is_tensor(value)) return c.number(parameter);
+  const torch::Values values = known_values(c.session, value);
+  if (values.size() != 1) c.fail(parameter, "a number or a tensor of one element");
+  return values[0];
+}
+
 template <double (*function)(double)>
 Value of_number(const Call& c) {
-  return checked(c, function(c.number("x")));
+  return checked(c, function(real(c, "x")));
 }
 
 double number_or_nan(const Call& c) {
@@ -37,19 +46,19 @@ double number_or_nan(const Call& c) {
 
 template <double (*function)(double, double)>
 Value of_two(const Call& c) {
-  return checked(c, function(c.number("x"), c.number("y")));
+  return checked(c, function(real(c, "x"), real(c, "y")));
 }
 double arc_tangent(double x, double y) { return std::atan2(y, x); }
 
 template <double factor>
 Value scaled(const Call& c) {
-  return {c.number("x") * factor};
+  return {real(c, "x") * factor};
 }
 
 Value logarithm(const Call& c) {
   const double divisor = c.given("base") ? std::log(c.number("base")) : 1;
   if (divisor == 0) c.fail("base", "a base other than 1");
-  return checked(c, std::log(c.number("x")) / divisor);
+  return checked(c, std::log(real(c, "x")) / divisor);
 }
 
 Value known(const Call& c) {
@@ -60,7 +69,7 @@ Value known(const Call& c) {
 
 template <double (*function)(double)>
 Value rounded(const Call& c) {
-  const double d = function(c.number("x"));
+  const double d = function(real(c, "x"));
   if (!(std::abs(d) < 0x1p63)) c.fail("x", "a number that fits in 64 bits");
   return {static_cast<std::int64_t>(d)};
 }
