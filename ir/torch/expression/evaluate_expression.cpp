@@ -165,24 +165,13 @@ Value Interpreter::compare(const Expr& e, Scope& scope) {
   return result;
 }
 
-// Compares objects by `__eq__`, or by their fields if they are of one dataclass.
-bool Interpreter::are_equal(const Value& left, const Value& right) {
-  auto *const *a = left.as<Object*>(), *const *b = right.as<Object*>();
-  if (a && find_attribute((*a)->type, "__eq__"))
-    return is_true(session_, invoke(attribute_of(left, "__eq__"), {{right}, {}}));
-  if (!a || !b || !(*a)->type || (*a)->type != (*b)->type || !(*a)->type->is_record) return equal(left, right);
-  return std::ranges::all_of(fields_of(*(*a)->type), [&](std::string_view field) {
-    return are_equal(attribute_of(left, field), attribute_of(right, field));
-  });
-}
-
 Value Interpreter::compare(const Expr& e, std::string_view op, const Value& left, const Value& right) {
   return placed(e.place, [&]() -> Value {
     if (op == "is" || op == "is not") return {is_same(left, right) == (op == "is")};
     if (op == "in" || op == "not in") return {contains(session_, right, left) == (op == "in")};
     const bool plain = !is_tensor(left) && !is_tensor(right) && !(to_number(left) && to_number(right)) &&
                        !is_complex(left) && !is_complex(right);
-    if (plain && (op == "==" || op == "!=")) return {are_equal(left, right) == (op == "==")};
+    if (plain && (op == "==" || op == "!=")) return {are_equal(session_, left, right) == (op == "==")};
     return apply_binary(session_, op, left, right);
   });
 }

@@ -81,7 +81,6 @@ class Interpreter {
   Value dict(const Expr&, Scope&);
   Value compare(const Expr&, Scope&);
   Value compare(const Expr&, std::string_view op, const Value& left, const Value& right);
-  bool are_equal(const Value& left, const Value& right);
   Value logic(const Expr&, Scope&);
   Value joined(const Expr&, Scope&);
   Value comprehension(const Expr&, Scope&);

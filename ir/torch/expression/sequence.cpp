@@ -149,11 +149,41 @@ Values items_of(Session& session, const Value& value) {
   return items;
 }
 
+namespace {
+
+// Compares two records by the fields of their class.
+bool are_equal_records(Session& session, const Value& a, const Value& b, int levels) {
+  const Value fields = session.attribute(a, "__dataclass_fields__");
+  return std::ranges::all_of(*fields.as<List>()->items, [&](const Value& field) {
+    const std::string_view name = *field.as<std::string_view>();
+    return are_equal(session, session.attribute(a, name), session.attribute(b, name), levels);
+  });
+}
+
+}  // namespace
+
+bool are_equal(Session& session, const Value& a, const Value& b, int levels) {
+  if (levels == 0) throw Error(fmt::format("expected at most {} nested values", max_levels));
+  const List *p = a.as<List>(), *q = b.as<List>();
+  if (p && q && !p->set && !q->set && p->tuple == q->tuple) {
+    session.spend(p->items->size());
+    return std::ranges::equal(*p->items, *q->items,
+                              [&](const Value& x, const Value& y) { return are_equal(session, x, y, levels - 1); });
+  }
+  auto *const *x = a.as<Object*>(), *const *y = b.as<Object*>();
+  if (!x || is_complex(a)) return equal(a, b);
+  const Class* type = (*x)->type;
+  if (find_attribute(type, "__eq__"))
+    return is_true(session, session.invoke(session.attribute(a, "__eq__"), {{b}, {}}));
+  const bool are_records = y && type && type == (*y)->type && type->is_record;
+  return are_records ? are_equal_records(session, a, b, levels - 1) : equal(a, b);
+}
+
 bool contains(Session& session, const Value& sequence, const Value& value) {
   const auto *text = sequence.as<std::string_view>(), *part = value.as<std::string_view>();
   if (text && part) return text->find(*part) != std::string_view::npos;
   const Values items = items_of(session, sequence);
-  return std::ranges::any_of(items, [&](const Value& item) { return equal(item, value); });
+  return std::ranges::any_of(items, [&](const Value& item) { return are_equal(session, item, value); });
 }
 
 bool is_same(const Value& a, const Value& b) {

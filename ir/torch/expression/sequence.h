@@ -27,6 +27,9 @@ Values items_of(Session&, const Value&);
 /// Returns the same as items_of, but throws Error for strings and dicts.
 Values items_to_unpack(Session&, const Value&);
 bool contains(Session&, const Value& sequence, const Value&);
+/// Whether Python's `==` holds between values other than tensors. Objects are compared by `__eq__`, or by their fields
+/// if they are of one dataclass.
+bool are_equal(Session&, const Value&, const Value&, int levels = max_levels);
 /// Whether Python's `is` holds.
 bool is_same(const Value&, const Value&);
 /// Returns a set of the values.

@@ -108,7 +108,7 @@ Value of_tensor(Session& session, Id x, const Values& indices) {
 
 Value element_of(Session& session, const List& list, const Value& index) {
   const auto count = static_cast<std::int64_t>(list.items->size());
-  if (const auto* i = index.as<std::int64_t>()) return (*list.items)[static_cast<std::size_t>(in_range(*i, count))];
+  if (const auto i = known_integer(session, index)) return (*list.items)[static_cast<std::size_t>(in_range(*i, count))];
   const Slice* s = index.as<Slice>();
   if (!s) throw Error(fmt::format("expected an integer or a slice as an index, found {}", describe(index)));
   Values part;

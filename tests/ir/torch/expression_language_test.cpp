@@ -183,6 +183,25 @@ TEST(ExpressionLanguage, AFinallyBlockAlwaysRuns) {
   EXPECT_EQ(x("x = 0\ntry:\n  try: import xformers\n  finally: x += 1\nexcept ImportError: x += 5"), 6);
 }
 
+TEST(ExpressionLanguage, ListsCompareTheirElementsAsPythonDoes) {
+  const auto x = [](const std::string& text) {
+    return parse_expression(
+               "from dataclasses import dataclass\n@dataclass\nclass P:\n  a: int\n  b: tuple = ()\n"
+               "class Q:\n  def __init__(self, a): self.a = a\n"
+               "  def __eq__(self, other): return self.a == other.a\n"
+               "x = 1 if " +
+               text + " else 2\ntorch.full((1,), x)")
+        .nodes[0]
+        .number("value");
+  };
+  EXPECT_EQ(x("P(1) in [P(2), P(1)] and Q(1) in (Q(1),)"), 1);
+  EXPECT_EQ(x("P(1) in [P(2)] or Q(1) in [Q(2)]"), 2);
+  EXPECT_EQ(x("[P(1), Q(2)] == [P(1), Q(2)] and [P(1)] != [P(2)] and (P(1),) != [P(1)]"), 1);
+  EXPECT_EQ(x("P(1, (Q(1), 2)) == P(1, (Q(1), 2)) and P(1, (Q(1), 2)) != P(1, (Q(2), 2))"), 1);
+  EXPECT_EQ(x("[P(1), P(2)].index(P(2)) == 1 and [Q(1), Q(1)].count(Q(1)) == 2"), 1);
+  EXPECT_EQ(x("[3, 5, 7][torch.tensor([2, 1]).max()] == 7"), 1);
+}
+
 TEST(ExpressionLanguage, ATensorOfOneKnownIntegerIsASize) {
   const std::string n = "n = torch.tensor([2, 5, 3]).max(); x = torch.randn(8, 4); ",
                     k = "n = 5; x = torch.randn(8, 4); ";

@@ -273,7 +273,8 @@ Value copy_list(const Call& c) {
 bool take_out(const Call& c) {
   Values& list = changeable(c);
   c.session.spend(1 + list.size() / 8);
-  const auto found = std::ranges::find_if(list, [&](const Value& v) { return equal(v, c.value("item")); });
+  const auto found =
+      std::ranges::find_if(list, [&](const Value& v) { return are_equal(c.session, v, c.value("item")); });
   if (found == list.end()) return false;
   list.erase(found);
   return true;
@@ -302,13 +303,14 @@ Value pop_first(const Call& c) {
 }
 Value index(const Call& c) {
   const Values all = items(c, "self");
-  const auto found = std::ranges::find_if(all, [&](const Value& v) { return equal(v, c.value("item")); });
+  const auto found =
+      std::ranges::find_if(all, [&](const Value& v) { return are_equal(c.session, v, c.value("item")); });
   if (found == all.end()) c.fail("item", "one of the elements");
   return {static_cast<std::int64_t>(found - all.begin())};
 }
 Value count(const Call& c) {
-  return {static_cast<std::int64_t>(
-      std::ranges::count_if(items(c, "self"), [&](const Value& v) { return equal(v, c.value("item")); }))};
+  return {static_cast<std::int64_t>(std::ranges::count_if(
+      items(c, "self"), [&](const Value& v) { return are_equal(c.session, v, c.value("item")); }))};
 }
 
 // A method of torch.Size.
