@@ -232,7 +232,8 @@ void Interpreter::add_base(Class& type, const Expr& expr, Scope& scope) {
   if (opaque && opaque->name == "NamedTuple") type.is_record = type.is_tuple = true;
   if (opaque && opaque->name == "Enum") type.is_enum = true;
   if (opaque && opaque->name == "Function") type.is_function = true;
-  if (opaque || (b && b->function->name == "object")) return;
+  if (b && b->function->name == "str") type.is_text = true;
+  if (opaque || type.is_text || (b && b->function->name == "object")) return;
   if (type.base || type.module || type.is_module)
     fail(where_, expr.place, fmt::format("expected one base class, found {} as well", describe(base)));
   if (auto* const* c = base.as<Class*>()) {
@@ -241,6 +242,7 @@ void Interpreter::add_base(Class& type, const Expr& expr, Scope& scope) {
     type.is_module = (*c)->is_module;
     type.is_record = (*c)->is_record;
     type.is_enum = (*c)->is_enum;
+    type.is_text = (*c)->is_text;
     type.is_function = (*c)->is_function;
   } else if (auto* const* m = base.as<const ModuleType*>()) {
     type.module = *m;
@@ -267,6 +269,7 @@ void Interpreter::add_members(Class& type) {
     set_attribute(session_, *member, "name", {s.targets[0].text});
     set_attribute(session_, *member, "value", value);
     value = {member};
+    type.members.push_back(value);
   }
 }
 
@@ -275,6 +278,8 @@ void Interpreter::declare(const Statement& s, Scope& scope) {
   Class* type = session_.keep(Class{});
   type->definition = &s;
   for (const Expr& base : s.targets) add_base(*type, base, scope);
+  if (type->is_text && !type->is_enum)
+    fail(where_, s.targets[0].place, "expected torch.nn.Module or another class as the base, found str without Enum");
   for (const Expr& decorator : s.extras) {
     const Value value = evaluate(decorator, scope);
     const Builtin* b = value.as<Builtin>();

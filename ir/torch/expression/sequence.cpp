@@ -140,6 +140,8 @@ Values items_of(Session& session, const Value& value) {
   } else if (auto* const* object = value.as<Object*>(); object && holds_others(**object)) {
     const bool by_name = (*object)->module->name.ends_with("Dict");
     for (const auto& [name, item] : (*object)->items) items.push_back(by_name ? Value{std::string_view(name)} : item);
+  } else if (auto* const* type = value.as<Class*>(); type && (*type)->is_enum) {
+    items = (*type)->members;
   } else if (value.as<List>() || is_tensor(value) || is_complex(value)) {
     return items_to_unpack(session, value);
   } else {
@@ -150,6 +152,11 @@ Values items_of(Session& session, const Value& value) {
 }
 
 namespace {
+
+// Returns the value of a member of an enumeration of strings. Returns other values unchanged.
+const Value& text_of_member(const Value& value) {
+  return is_text_member(value) ? (*value.as<Object*>())->attributes.find("value")->second : value;
+}
 
 // Compares two records by the fields of their class.
 bool are_equal_records(Session& session, const Value& a, const Value& b, int levels) {
@@ -164,6 +171,7 @@ bool are_equal_records(Session& session, const Value& a, const Value& b, int lev
 
 bool are_equal(Session& session, const Value& a, const Value& b, int levels) {
   if (levels == 0) throw Error(fmt::format("expected at most {} nested values", max_levels));
+  if (is_text_member(a) || is_text_member(b)) return equal(text_of_member(a), text_of_member(b));
   const List *p = a.as<List>(), *q = b.as<List>();
   if (p && q && !p->set && !q->set && p->tuple == q->tuple) {
     session.spend(p->items->size());

@@ -246,6 +246,16 @@ void set_module(Session& session, Object& object, const Value& index, const Valu
   add_module(session, object, std::string(object.items[static_cast<std::size_t>(in_range(*i, count))].first), value);
 }
 
+// Returns the member of an enumeration with a name.
+Value member_called(const Class& type, const Value& name) {
+  const auto found = std::ranges::find_if(
+      type.members, [&](const Value& m) { return equal((*m.as<Object*>())->attributes.find("name")->second, name); });
+  if (found == type.members.end())
+    throw Error(fmt::format("expected the name of a member of {}, found {}", describe(Value{const_cast<Class*>(&type)}),
+                            describe(name)));
+  return *found;
+}
+
 }  // namespace
 
 void add_module(Session& session, Object& object, std::string_view name, const Value& value) {
@@ -270,6 +280,7 @@ Value apply_subscript(Session& session, const Value& object, const Value& index)
   if (const List* list = object.as<List>(); list && !list->set) return element_of(session, *list, index);
   if (const auto* text = object.as<std::string_view>()) return letters_of(session, *text, index);
   if (object.as<Opaque>()) return object;  // such as Optional[int]
+  if (auto* const* type = object.as<Class*>(); type && (*type)->is_enum) return member_called(**type, index);
   if (auto* const* o = object.as<Object*>(); o && holds_others(**o)) return of_modules(session, **o, index);
   if (auto* const* o = object.as<Object*>(); o && find_attribute((*o)->type, "__getitem__"))
     return session.invoke(session.attribute(object, "__getitem__"), {{index}, {}});

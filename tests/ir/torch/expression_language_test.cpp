@@ -202,6 +202,23 @@ TEST(ExpressionLanguage, ListsCompareTheirElementsAsPythonDoes) {
   EXPECT_EQ(x("[3, 5, 7][torch.tensor([2, 1]).max()] == 7"), 1);
 }
 
+TEST(ExpressionLanguage, EnumerationsHaveNamesAnOrderAndTexts) {
+  const std::string classes =
+      "from enum import Enum\nclass Z(Enum):\n  B = 1\n  A = 5\n"
+      "class Act(str, Enum):\n  RELU = 'relu'\n  TANH = 'tanh'\n";
+  const auto x = [&](const std::string& text) {
+    return parse_expression(classes + "x = " + text + "\ntorch.full((1,), x)").nodes[0].number("value");
+  };
+  EXPECT_EQ(x("len(Z) * 100 + [z.value for z in Z][1] * 10 + Z['B'].value"), 251);
+  EXPECT_EQ(x("1 if Z.A in Z and list(Z)[0] is Z.B and Z.A != 5 and not isinstance(Z.A, str) else 2"), 1);
+  EXPECT_EQ(x("1 if Act.RELU == 'relu' and 'tanh' == Act.TANH and Act('relu') is Act.RELU else 2"), 1);
+  EXPECT_EQ(x("1 if Act.RELU in ('gelu', 'relu') and 'relu' in [Act.RELU] and Act.RELU != 'tanh' else 2"), 1);
+  EXPECT_EQ(x("1 if isinstance(Act.RELU, str) and type(Act.RELU) is Act else 2"), 1);
+  EXPECT_NE(error_of(classes + "torch.ones(Z['C'].value)").find("expected the name of a member of the class Z"),
+            std::string::npos);
+  EXPECT_NE(error_of("class A(str): pass\ntorch.ones(2)").find("found str without Enum"), std::string::npos);
+}
+
 TEST(ExpressionLanguage, ATensorOfOneKnownIntegerIsASize) {
   const std::string n = "n = torch.tensor([2, 5, 3]).max(); x = torch.randn(8, 4); ",
                     k = "n = 5; x = torch.randn(8, 4); ";

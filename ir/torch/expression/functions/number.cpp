@@ -112,6 +112,8 @@ Value length(const Call& c) {
   if (const List* list = x.as<List>()) return {static_cast<std::int64_t>(list->items->size())};
   if (const auto* s = x.as<std::string_view>()) return {static_cast<std::int64_t>(s->size())};
   if (auto* const* dict = x.as<Dict*>()) return {static_cast<std::int64_t>((*dict)->items.size())};
+  if (auto* const* type = x.as<Class*>(); type && (*type)->is_enum)
+    return {static_cast<std::int64_t>((*type)->members.size())};
   if (auto* const* object = x.as<Object*>(); object && holds_others(**object))
     return {static_cast<std::int64_t>((*object)->items.size())};
   if (auto* const* object = x.as<Object*>(); object && find_attribute((*object)->type, "__len__"))

@@ -28,7 +28,7 @@ bool is_builtin_instance(const Value& value, std::string_view name) {
   if (name == "int") return value.as<std::int64_t>() || value.as<bool>();
   if (name == "float") return value.as<double>() != nullptr;
   if (name == "bool") return value.as<bool>() != nullptr;
-  if (name == "str") return value.as<std::string_view>() != nullptr;
+  if (name == "str") return value.as<std::string_view>() || is_text_member(value);
   if (name == "list") return list && !list->tuple && !list->set;
   if (name == "set" || name == "frozenset") return list && list->set;
   if (name == "tuple" || name == "Size") return list && list->tuple;
@@ -119,7 +119,8 @@ Value next(const Call& c) {
 Value type_of(const Call& c) {
   const Value& object = c.value("object");
   for (const char* name : {"bool", "int", "float", "str", "list", "set", "tuple", "dict"})  // a bool is an int, too
-    if (is_builtin_instance(object, name)) return {Builtin{find_function(in_python, name), nullptr}};
+    if (!object.as<Object*>() && is_builtin_instance(object, name))
+      return {Builtin{find_function(in_python, name), nullptr}};
   if (is_tensor(object) || is_complex(object)) return {Builtin{find_function(in_torch, "Tensor"), nullptr}};
   return c.session.attribute(object, "__class__");
 }

@@ -75,6 +75,11 @@ bool is_parameter(const Value& value) {
   return leaf && leaf->parameter;
 }
 
+bool is_text_member(const Value& value) {
+  auto* const* object = value.as<Object*>();
+  return object && (*object)->type && (*object)->type->is_enum && (*object)->type->is_text;
+}
+
 bool holds_others(const Object& o) { return o.module && o.module->function.empty(); }
 bool holds_parameters(const Object& o) { return o.module && o.module->name.starts_with("Parameter"); }
 

@@ -89,6 +89,8 @@ struct Class {
   bool is_tuple = false;                 // a base is NamedTuple
   bool is_function = false;              // a base is torch.autograd.Function: `apply` calls `forward`
   bool is_enum = false;                  // a base is Enum: variables of the class are its members
+  bool is_text = false;                  // a base is str: members of the enumeration are strings, too
+  Values members;                        // of an enumeration, in their order
   bool is_complex = false;               // Complex or complex64 of functions/written_complex.cpp
   std::vector<std::string_view> fields;  // the class's own variables with annotations
   std::map<std::string_view, Value> attributes;
@@ -158,6 +160,8 @@ std::string describe(const Value&);
 std::optional<std::int64_t> to_integer(const Value&);
 std::optional<double> to_number(const Value&);
 bool is_tensor(const Value&);
+/// Whether a value is a member of an enumeration of strings.
+bool is_text_member(const Value&);
 bool is_parameter(const Value&);
 /// Whether a value has complex numbers. It is an object of the class Complex (functions/written_complex.cpp).
 bool is_complex(const Value&);
