@@ -157,6 +157,20 @@ TEST(ExpressionLanguage, ModulesConvertTheirParametersAndBuffers) {
       << error;
 }
 
+TEST(ExpressionLanguage, HooksCanBeRemoved) {
+  const std::string start = "m = nn.ReLU(); x = torch.randn(3); ";
+  const auto same = [&](const std::string& text, const std::string& other) {
+    EXPECT_EQ(calls(start + text), calls(start + other)) << text;
+  };
+  same("h = m.register_forward_hook(lambda m, i, y: y * 2); y = m(x); h.remove(); y + m(x)", "m(x) * 2 + m(x)");
+  same("h = m.register_forward_pre_hook(lambda m, i: i[0] * 2); y = m(x); h.remove(); h.remove(); y + m(x)",
+       "m(x * 2) + m(x)");
+  same(
+      "h = m.register_forward_hook(lambda m, i, y: y * 2); m.register_forward_hook(lambda m, i, y: y * 3); h.remove(); "
+      "m(x)",
+      "m(x) * 3");
+}
+
 TEST(ExpressionLanguage, AnImportThatFailsHasAHandler) {
   const auto x = [](std::string text) {
     return parse_expression(text.append("\ntorch.full((1,), x)")).nodes[0].number("value");

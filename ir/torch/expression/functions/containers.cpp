@@ -1,7 +1,9 @@
 // Methods of all modules, and of modules that hold other modules.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <memory>
 #include <optional>
 #include <set>
 
@@ -233,15 +235,28 @@ Value update(const Call& c) {
   add_named(c, object, **dict);
   return {};
 }
+// A method of the handle of a hook, whose `self` is the list of hooks and the hook.
+Value remove_hook(const Call& c) {
+  const Values& both = *c.value("self").as<List>()->items;
+  Values& hooks = *both[0].as<List>()->items;
+  if (const auto hook = std::ranges::find_if(hooks, [&](const Value& h) { return equal(h, both[1]); });
+      hook != hooks.end())
+    hooks.erase(hook);
+  return {};
+}
+constexpr Function remover = {"remove", of_module, "self", remove_hook};
+
 template <const std::string_view& attribute>
 Value add_hook(const Call& c) {
-  Values hooks;
   Object& object = self(c);
-  if (const auto found = object.attributes.find(attribute); found != object.attributes.end())
-    hooks = *found->second.as<List>()->items;
-  hooks.push_back(c.value("hook"));
-  object.attributes.insert_or_assign(std::string(attribute), c.session.list(std::move(hooks)));
-  return {};
+  if (object.attributes.find(attribute) == object.attributes.end())
+    object.attributes.insert_or_assign(std::string(attribute), c.session.list({}));
+  const Value hooks = object.attributes.find(attribute)->second;
+  hooks.as<List>()->items->push_back(c.value("hook"));
+  Object* handle = c.session.make_object();
+  const Value both = make_list({hooks, c.value("hook")});
+  handle->attributes.insert_or_assign("remove", {Builtin{&remover, std::make_shared<const Value>(both)}});
+  return {handle};
 }
 Value register_buffer(const Call& c) {
   auto* const* self = c.value("self").as<Object*>();
