@@ -224,6 +224,8 @@ constexpr std::array random_rows = {
     Function{"as_tensor", in_torch, "data, *, dtype=None, device=None, requires_grad=False", tensor},
     Function{"Tensor", in_torch, "*size", float_tensor},
     Function{"FloatTensor", in_torch, "*size", float_tensor},
+    Function{"HalfTensor", in_torch, "*size", new_tensor<DType::f16>},
+    Function{"BFloat16Tensor", in_torch, "*size", new_tensor<DType::bf16>},
     Function{"LongTensor", in_torch, "*size", new_tensor<DType::i64>},
     Function{"IntTensor", in_torch, "*size", new_tensor<DType::i32>},
     Function{"ShortTensor", in_torch, "*size", new_tensor<DType::i16>},

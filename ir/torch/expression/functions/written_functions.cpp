@@ -44,9 +44,12 @@ def new_tensor(input, data, dtype=None, device=None, requires_grad=False):
 
 
 def type(input, dtype, non_blocking=False):
-    types = {torch.FloatTensor: torch.float32, torch.LongTensor: torch.int64, torch.IntTensor: torch.int32,
-             torch.ShortTensor: torch.int16, torch.CharTensor: torch.int8, torch.ByteTensor: torch.uint8,
-             torch.BoolTensor: torch.bool}
+    if isinstance(dtype, str):
+        assert dtype.startswith("torch.") and hasattr(torch, dtype[6:]), "a type such as 'torch.HalfTensor'"
+        dtype = getattr(torch, dtype[6:])
+    types = {torch.FloatTensor: torch.float32, torch.HalfTensor: torch.float16, torch.BFloat16Tensor: torch.bfloat16,
+             torch.LongTensor: torch.int64, torch.IntTensor: torch.int32, torch.ShortTensor: torch.int16,
+             torch.CharTensor: torch.int8, torch.ByteTensor: torch.uint8, torch.BoolTensor: torch.bool}
     return input.to(types.get(dtype, dtype))
 
 def dropout1d(input, p=0.5, training=True, inplace=False): return input
