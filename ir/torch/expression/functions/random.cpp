@@ -8,6 +8,7 @@
 
 #include "ir/torch/expression/functions/library.h"
 #include "ir/torch/expression/sequence.h"
+#include "ir/torch/operations/infer.h"
 #include "ir/types/integers.h"
 
 namespace deplo::ir::torch::python {
@@ -49,11 +50,16 @@ Value set_default_dtype(const Call& c) {
 
 Value get_default_dtype(const Call& c) { return {c.session.default_dtype}; }
 
-/// Collects the numbers of nested lists, and the shape of the lists.
+bool is_without_dimensions(const Call& c, const Value& value) {
+  return is_tensor(value) && c.session.type_of(value).shape.empty();
+}
+
+/// Collects the numbers of nested lists, and the shape of the lists. Tensors without dimensions count as numbers.
 void flatten(const Call& c, const Value& data, std::size_t level, Shape& shape, std::vector<Value>& numbers) {
   const List* list = data.as<List>();
   if (!list) {
-    if (level != shape.size() || !to_number(data)) c.fail("data", "numbers in lists of equal lengths");
+    const bool is_one = to_number(data) || is_without_dimensions(c, data);
+    if (level != shape.size() || !is_one) c.fail("data", "numbers in lists of equal lengths");
     numbers.push_back(data);
     return;
   }
@@ -81,6 +87,20 @@ Id without_dimensions(const Call& c, const Value& number) {
   return c.session.call("full", {}, {{"shape", Shape{}}, {"value", value}, {"dtype", dtype}});
 }
 
+/// Returns the dtype of a tensor of this number alone.
+DType dtype_of(const Call& c, const Value& number) {
+  if (is_tensor(number)) return c.session.type_of(number).dtype;
+  return number.as<double>() ? dtype_of_floats(c) : number.as<bool>() ? DType::boolean : DType::i64;
+}
+
+/// Returns a new vector of one number.
+Id vector_of(const Call& c, const Value& number, DType dtype) {
+  if (!is_tensor(number))
+    return c.session.call("full", {}, {{"shape", Shape{1}}, {"value", *to_number(number)}, {"dtype", dtype}});
+  const Id copy = c.session.cast(c.session.copy(c.session.tensor(number)), dtype);
+  return c.session.call("reshape", {copy}, {{"shape", Shape{1}}});
+}
+
 // Makes a tensor. For a list, the numbers are joined and reshaped.
 Value tensor(const Call& c) {
   const Value& data = c.value("data");
@@ -91,7 +111,7 @@ Value tensor(const Call& c) {
   const auto typed = [&](Id id) { return Value{Tensor{c.given("dtype") ? c.session.cast(id, c.dtype("dtype")) : id}}; };
   const auto check = [&](const Value& number) {
     const bool narrow = c.given("dtype") && is_narrow_integer(c.dtype("dtype"));
-    if (narrow && !is_held(std::trunc(*to_number(number)), c.dtype("dtype")))
+    if (narrow && to_number(number) && !is_held(std::trunc(*to_number(number)), c.dtype("dtype")))
       c.fail("data", fmt::format("numbers that {} holds", torch_name(c.dtype("dtype"))));
   };
   if (!data.as<List>()) {
@@ -104,12 +124,10 @@ Value tensor(const Call& c) {
   flatten(c, data, 0, shape, numbers);
   if (numbers.empty()) c.fail("data", "at least one number");
   std::ranges::for_each(numbers, check);
-  const bool real = std::ranges::any_of(numbers, [](const Value& v) { return v.as<double>() != nullptr; });
-  const bool truth = std::ranges::all_of(numbers, [](const Value& v) { return v.as<bool>() != nullptr; });
-  const DType dtype = real ? dtype_of_floats(c) : truth ? DType::boolean : DType::i64;
+  DType dtype = dtype_of(c, numbers[0]);
+  for (const Value& number : numbers) dtype = promote_types(dtype, dtype_of(c, number));
   std::vector<Id> parts;
-  for (const Value& number : numbers)
-    parts.push_back(c.session.call("full", {}, {{"shape", Shape{1}}, {"value", *to_number(number)}, {"dtype", dtype}}));
+  for (const Value& number : numbers) parts.push_back(vector_of(c, number, dtype));
   const Id flat = parts.size() == 1 ? parts[0] : c.session.call("cat", parts, {{"dim", std::int64_t{0}}});
   return typed(c.session.call("reshape", {flat}, {{"shape", shape}}));
 }
