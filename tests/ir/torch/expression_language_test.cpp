@@ -160,6 +160,9 @@ TEST(ExpressionLanguage, ModulesConvertTheirParametersAndBuffers) {
   same(module + "m.half(); m.plain, m.b, m.i, m.p", module + "m.plain, m.b.half(), m.i, m.p.half()");
   EXPECT_EQ(value("len([p for p in nn.ParameterList([nn.Parameter(torch.arange(2.))]).parameters()])"), 1);
   EXPECT_EQ(value("1 if isinstance(nn.Parameter(torch.arange(2.)), nn.Parameter) else 2"), 1);
+  EXPECT_EQ(value("len(nn.ModuleList([nn.ParameterList([p]) for p in [nn.Parameter(torch.arange(2.))] * 2])"
+                  ".half().parameters())"),
+            1);
   EXPECT_EQ(value("len([p for p in nn.Linear(2, 3).parameters() if p.requires_grad])"), 2);
   EXPECT_EQ(value("1 if torch.ones(3).requires_grad else 2"), 2);
   const std::string error = error_of("nn.Linear(4, 3).to(torch.int32)");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -169,28 +170,35 @@ Value itself(const Call& c) { return c.value("self"); }
 
 // Conversions. A drawn parameter stays the same tensor, as in PyTorch. A buffer becomes another tensor.
 
-Value converted(Session& session, const Value& value, DType dtype) {
-  if (value.as<Leaf*>() && is_parameter(value)) {
+using Parameters = std::map<Id, Id>;  // computed parameters, and what they became: several modules may share one
+
+Value converted(Session& session, const Value& value, DType dtype, Parameters& computed) {
+  if (!is_parameter(value)) return {Tensor{session.cast(session.tensor(value), dtype)}};
+  if (value.as<Leaf*>()) {
     session.convert(value, dtype);
     return value;
   }
-  return {Tensor{session.cast(session.tensor(value), dtype), false, is_parameter(value)}};
+  const auto [made, is_new] = computed.try_emplace(value.as<Tensor>()->id);
+  if (is_new) made->second = session.cast(session.tensor(value), dtype);
+  return {Tensor{made->second, false, true}};
 }
 
-void convert_own(Session& session, Object& object, bool (*is_chosen)(DType), DType dtype) {
+void convert_own(Session& session, Object& object, bool (*is_chosen)(DType), DType dtype, Parameters& computed) {
   const auto chosen = [&](const Value& v) { return is_tensor(v) && is_chosen(session.type_of(v).dtype); };
   std::vector<std::pair<std::string, Value>> changed;
   for (const auto& [name, value] : object.attributes)
     if (chosen(value) && (is_parameter(value) || object.buffers.contains(name)))
-      changed.emplace_back(name, converted(session, value, dtype));
+      changed.emplace_back(name, converted(session, value, dtype, computed));
   for (auto& [name, value] : changed) object.attributes.insert_or_assign(name, std::move(value));
   for (auto& [name, value] : object.items)
-    if (chosen(value)) value = converted(session, value, dtype);
+    if (chosen(value)) value = converted(session, value, dtype, computed);
 }
 
 void convert_all(const Call& c, bool (*is_chosen)(DType), DType dtype) {
   const Value all = modules(c);
-  for (const Value& module : *all.as<List>()->items) convert_own(c.session, **module.as<Object*>(), is_chosen, dtype);
+  Parameters computed;
+  for (const Value& module : *all.as<List>()->items)
+    convert_own(c.session, **module.as<Object*>(), is_chosen, dtype, computed);
 }
 
 template <DType dtype>
