@@ -313,11 +313,17 @@ def multilinear(function, operands, options):
     for i, x in enumerate(operands):
         if isinstance(x, Complex):
             before, after = operands[:i], operands[i + 1:]
-            real, imag = [multilinear(function, before + [part] + after, options) for part in (x.real, x.imag)]
-            if isinstance(real, Complex):
-                return Complex(real.real - imag.imag, real.imag + imag.real)
-            return Complex(real, imag)
+            return sum_of_parts(*[multilinear(function, before + [part] + after, options) for part in (x.real, x.imag)])
+    for key, x in options.items():
+        if isinstance(x, Complex):
+            return sum_of_parts(*[multilinear(function, operands, {**options, key: y}) for y in (x.real, x.imag)])
     return function(*operands, **options)
+
+# Returns real + i imag, of which both may be complex.
+def sum_of_parts(real, imag):
+    if isinstance(real, Complex):
+        return Complex(real.real - imag.imag, real.imag + imag.real)
+    return Complex(real, imag)
 
 # Both parts of several numbers, of which some are real.
 def both_parts(items):
