@@ -122,7 +122,7 @@ class Complex:
         if isinstance(other, (int, float)) and other == round(other):
             return whole_power(self, int(other))
         return (self.log() * other).exp()
-    def __rpow__(self, other): return (self * (torch.log(other) if torch.is_tensor(other) else math.log(other))).exp()
+    def __rpow__(self, other): return as_complex(other) ** self
     def __matmul__(self, other): return torch.matmul(self, other)
     def __rmatmul__(self, other): return torch.matmul(other, self)
 
@@ -142,7 +142,7 @@ class Complex:
     def abs(input): return input.__abs__()
     def absolute(input): return input.__abs__()
     def square(input): return input * input
-    def angle(input): return torch.atan2(input.imag, input.real)
+    def angle(input): return functions_for(input).atan2(input.imag, input.real)
     def conj(input): return complex_of(input.real, -input.imag)
     def conj_physical(input): return input.conj()
     def resolve_conj(input): return input
@@ -162,9 +162,10 @@ class Complex:
         return input / torch.where(size == 0, 1.0, size)
 
     def exp(input):
-        size = torch.exp(input.real)
-        return Complex(size * torch.cos(input.imag), size * torch.sin(input.imag))
-    def log(input): return Complex(torch.log(input.abs()), input.angle())
+        of = functions_for(input)
+        size = of.exp(input.real)
+        return Complex(size * of.cos(input.imag), size * of.sin(input.imag))
+    def log(input): return Complex(functions_for(input).log(input.abs()), input.angle())
     def sqrt(input): return polar(torch.sqrt(input.abs()), input.angle() / 2)
     def rsqrt(input): return input.sqrt().reciprocal()
     def sin(input):
@@ -348,6 +349,9 @@ def complex_of(real, imag):
     real = real if torch.is_tensor(real) else torch.full_like(imag, real)
     imag = imag if torch.is_tensor(imag) else torch.full_like(real, imag)
     return Complex(joined=torch.stack(torch.broadcast_tensors(real, imag), -1))
+
+# The module with the functions of a number's parts, which may be floats.
+def functions_for(x): return torch if torch.is_tensor(x.real) else math
 
 def sizes_of(shape): return tuple(shape[0]) if isinstance(shape[0], (tuple, list)) else tuple(shape)
 def complex(real, imag=0.0): return complex_of(real, imag)
