@@ -22,10 +22,15 @@ def fourier_tables(rows, columns, n, norm, is_inverse):
     angle = (torch.arange(rows)[:, None] * torch.arange(columns) % n) * (2 * math.pi / n)
     return torch.cos(angle) * scale, torch.sin(angle) * scale
 
+# Returns the dimension counted from the first one.
+def dim_of(dim, rank):
+    assert -rank <= dim < rank, f"a dimension from {-rank} to {rank - 1}, found {dim}"
+    return dim % rank
+
 # The transform along one dimension. With `half`, it returns the first n // 2 + 1 numbers.
 def transformed(input, n, dim, norm, is_inverse, half=False):
     real, imag = parts_of(input)
-    dim = dim % real.dim()
+    dim = dim_of(dim, real.dim())
     n = real.shape[dim] if n in (None, -1) else n
     cos, sin = fourier_tables(n, n // 2 + 1 if half else n, n, norm, is_inverse)
     sin = sin if is_inverse else -sin
@@ -49,7 +54,7 @@ def rfft(input, n=None, dim=-1, norm=None):
 # Each number but those at 0 and n / 2 also stands for its conjugate. The imaginary parts of these two do not count.
 def irfft(input, n=None, dim=-1, norm=None):
     real, imag = parts_of(input)
-    dim = dim % real.dim()
+    dim = dim_of(dim, real.dim())
     n = 2 * (real.shape[dim] - 1) if n in (None, -1) else n
     half = n // 2 + 1
     place = torch.arange(half)[:, None]
@@ -68,7 +73,7 @@ def transformed_along(transform, input, s, dim, norm):
 
 def transformed_dims(input, s, dim):
     rank = len(input.shape)
-    return [d % rank for d in (range(-(rank if s is None else len(s)), 0) if dim is None else dim)]
+    return [dim_of(d, rank) for d in (range(-(rank if s is None else len(s)), 0) if dim is None else dim)]
 
 def fftn(input, s=None, dim=None, norm=None):
     return transformed_along(fft, input, s, transformed_dims(input, s, dim), norm)
@@ -117,14 +122,18 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
     half = not isinstance(frames, Complex) if onesided is None else onesided
     return (rfft if half else fft)(frames, norm="ortho" if normalized else "backward").transpose(-2, -1)
 
-# The windows that overlap are added, and divided by the sum of the squares of their weights.
+# The windows that overlap are added, and divided by the sum of the squares of their weights. Of a spectrum with both
+# sides, the first n_fft // 2 + 1 numbers count, as in PyTorch.
 def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None,
           length=None, return_complex=False):
     assert not return_complex, "return_complex=False"
+    assert isinstance(input, Complex), "complex numbers, such as those of stft"
+    bins = n_fft if onesided is False else n_fft // 2 + 1
+    assert input.shape[-2] == bins, f"{bins} numbers for each window, found {input.shape[-2]}"
     hop_length = n_fft // 4 if hop_length is None else hop_length
     window = window_of(window, n_fft, win_length)
     spectra, norm = input.transpose(-2, -1), "ortho" if normalized else "backward"
-    frames = (ifft(spectra, n_fft, norm=norm).real if onesided is False else irfft(spectra, n_fft, norm=norm)) * window
+    frames = irfft(spectra, n_fft, norm=norm) * window
     count = frames.shape[-2]
     total, side = n_fft + hop_length * (count - 1), n_fft // 2 if center else 0
     def added(x):
