@@ -12,14 +12,16 @@ class complex64:
 
 # Functions f with f(x + iy) = f(x) + i f(y).
 of_each_part = {
-    "avg_pool1d", "avg_pool2d", "broadcast_to", "chunk", "clone", "contiguous", "cpu", "cuda", "cumsum", "detach",
-    "diag", "diag_embed", "diagonal", "diff", "dropout", "expand", "expand_as", "flatten", "flip", "fliplr",
-    "flipud", "gather", "index_select", "interpolate", "item", "mean", "moveaxis", "movedim", "nan_to_num",
-    "narrow", "permute", "ravel", "rearrange", "repeat", "repeat_interleave", "reshape", "reshape_as", "roll",
-    "rot90", "select", "split", "squeeze", "sum", "swapaxes", "t", "take", "take_along_dim", "tile", "trace",
-    "transpose", "tril", "triu", "unbind", "unflatten", "unfold", "unsqueeze", "view_as"}
+    "avg_pool1d", "avg_pool2d", "broadcast_to", "chunk", "contiguous", "cpu", "cuda", "cumsum", "detach", "diag",
+    "diag_embed", "diagonal", "diff", "dropout", "embedding", "expand", "expand_as", "flatten", "flip", "fliplr",
+    "flipud", "gather", "index_select", "interpolate", "item", "mean", "moveaxis", "movedim", "nan_to_num", "narrow",
+    "permute", "ravel", "rearrange", "repeat", "repeat_interleave", "reshape", "reshape_as", "roll", "rot90",
+    "select", "split", "squeeze", "sum", "swapaxes", "t", "take", "take_along_dim", "tile", "trace", "transpose",
+    "tril", "triu", "unbind", "unflatten", "unfold", "unsqueeze", "view_as"}
 # Functions that are linear in each operand.
-of_products = {"bmm", "dot", "einsum", "kron", "matmul", "mm", "mv", "outer"}
+of_products = {"bmm", "cross", "dot", "einsum", "kron", "matmul", "mm", "mv", "outer"}
+# Functions that are linear in an input and a weight, and add a bias.
+of_weights = {"conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "linear"}
 # Functions of the absolute values.
 of_sizes = {"matrix_norm", "norm", "vector_norm"}
 # Functions that ask for no elements.
@@ -145,6 +147,7 @@ class Complex:
     def angle(input): return functions_for(input).atan2(input.imag, input.real)
     def conj(input): return complex_of(input.real, -input.imag)
     def conj_physical(input): return input.conj()
+    def conjugate(self): return self.conj()
     def resolve_conj(input): return input
     def resolve_neg(input): return input
 
@@ -184,6 +187,9 @@ class Complex:
         x, y = torch.tanh(input.real), torch.tan(input.imag)
         size = 1 + x * x * y * y
         return Complex(x * (1 + y * y) / size, y * (1 - x * x) / size)
+    def tan(input):  # -i tanh(i input)
+        result = Complex(-input.imag, input.real).tanh()
+        return Complex(result.imag, -result.real)
     def sigmoid(input): return 1 / (1 + (-input).exp())
 
     def isfinite(input): return torch.isfinite(input.real) & torch.isfinite(input.imag)
@@ -214,9 +220,32 @@ class Complex:
         value = as_complex(0.0 if value is None else value)
         return Complex(F.pad(input.real, pad, mode, value.real), F.pad(input.imag, pad, mode, value.imag))
     def vecdot(x, y, *, dim=-1): return (conj(x) * y).sum(dim)
-    def linear(input, weight, bias=None):
-        product = multilinear(F.linear, (input, weight), {})
-        return product if bias is None else product + bias
+    def scatter(input, dim, index, src): return with_source("scatter", input, src, dim, index)
+    def index_copy(input, dim, index, source): return with_source("index_copy", input, source, dim, index)
+    def index_fill(input, dim, index, value): return with_source("index_fill", input, value, dim, index)
+    def masked_scatter(input, mask, source): return with_source("masked_scatter", input, source, mask)
+    def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
+        result = as_complex(input).clone()
+        result[index_of(input, dim, start, end, step)] = src
+        return result
+    def select_scatter(input, src, dim, index):
+        result = as_complex(input).clone()
+        result[(slice(None),) * (dim % input.ndim) + (index,)] = src
+        return result
+    def meshgrid(*tensors, indexing="ij"):
+        tensors = tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors
+        reals, imags = [torch.meshgrid(*parts, indexing=indexing) for parts in both_parts(tensors)]
+        return tuple(Complex(x, y) for x, y in zip(reals, imags))
+    def clone(input, **options): return Complex(joined=input.as_real().clone())
+    def addcmul(input, tensor1, tensor2, *, value=1): return input + tensor1 * tensor2 * value
+    def addcdiv(input, tensor1, tensor2, *, value=1): return input + tensor1 / tensor2 * value
+    def lerp(input, end, weight): return input + (end - input) * weight
+    def normalize(input, p=2.0, dim=1, eps=1e-12):
+        return input / torch.clamp(torch.norm(input, p, dim, keepdim=True), min=eps)
+    def l1_loss(input, target, *, reduction="mean"):
+        size = (input - target).abs()
+        return F.l1_loss(size, torch.zeros_like(size), reduction=reduction)
+    def std(input, *options, **others): return torch.sqrt(Complex.var(input, *options, **others))
     def var(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
         correction = int(unbiased) if correction is None else correction
         return sum([torch.var(x, dim, correction=correction, keepdim=keepdim) for x in (input.real, input.imag)])
@@ -231,6 +260,7 @@ class Complex:
         if any(isinstance(x, torch.dtype) for x in (*options, *others.values())):
             return input.real.to(*options, **others)
         return input if isinstance(input, Complex) else complex_of(as_float(input), 0.0)
+    def type_as(input, other): return input.to(other.dtype)
     def float(input): return input.real.float()
     def double(input): return input.real.double()
     def view(input, *shape):
@@ -257,6 +287,7 @@ class Complex:
     def empty_like(input, **options): return as_complex(torch.zeros_like(input.real))
     def ones_like(input, **options): return as_complex(torch.ones_like(input.real))
     def new_zeros(input, *size, dtype=None, device=None): return as_complex(torch.zeros(*size))
+    def new_full(input, size, fill_value, **options): return Complex.full(size, as_complex(fill_value))
     def new_ones(input, *size, dtype=None, device=None): return as_complex(torch.ones(*size))
     def randn(*size, dtype=None, device=None, requires_grad=False):
         return Complex(joined=torch.randn(*sizes_of(size), 2).normal_(0, 0.5 ** 0.5))
@@ -281,6 +312,8 @@ def of_complex(name, function, arguments, options):
         return getattr(Complex, name)(*arguments, **options)
     if not has_complex:
         return NotImplemented
+    if name in of_weights:
+        return weighted(function, *arguments, **options)
     if name in of_products:
         return multilinear(function, arguments, options)
     if name in of_each_part:
@@ -319,6 +352,16 @@ def multilinear(function, operands, options):
         if isinstance(x, Complex):
             return sum_of_parts(*[multilinear(function, operands, {**options, key: y}) for y in (x.real, x.imag)])
     return function(*operands, **options)
+
+# Applies a function of of_weights. The bias has an element for each channel; the dimensions of windows come after it.
+def weighted(function, input, weight, bias=None, *options, **others):
+    product = multilinear(lambda x, y: function(x, y, None, *options, **others), (input, weight), {})
+    return product if bias is None else product + bias.reshape([-1] + [1] * (weight.ndim - 2))
+
+# Applies a function that puts a source, which may be a number, into parts of the input.
+def with_source(name, input, source, *place):
+    reals, imags = both_parts((input, source))
+    return Complex(*[getattr(x, name)(*place, y) for x, y in (reals, imags)])
 
 # Returns real + i imag, of which both may be complex.
 def sum_of_parts(real, imag):

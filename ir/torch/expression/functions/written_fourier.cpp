@@ -65,6 +65,11 @@ def irfft(input, n=None, dim=-1, norm=None):
         result = result - resized(imag, half, dim).transpose(dim, -1) @ (sin * weight)
     return result.transpose(dim, -1)
 
+# The transforms of a half of numbers whose other half has the conjugates have the norms of the opposite direction.
+def opposite(norm): return {"forward": "backward", "ortho": "ortho"}.get(norm, "forward")
+def hfft(input, n=None, dim=-1, norm=None): return irfft(conj(input), n, dim, opposite(norm))
+def ihfft(input, n=None, dim=-1, norm=None): return rfft(input, n, dim, opposite(norm)).conj()
+
 # Applies a transform along one dimension to several. `s`: the size of each, or None.
 def transformed_along(transform, input, s, dim, norm):
     for size, d in zip(dim if s is None else s, dim):

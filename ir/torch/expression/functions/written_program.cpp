@@ -30,7 +30,6 @@ class Program:
 
     def alias(self): return self
     def lift_fresh_copy(self): return self
-    def type_as(self, other): return self.to(other.dtype)
     def to(self, dtype=None, other=None, copy=False):
         return self if dtype is None and other is None else self.to(other.dtype if dtype is None else dtype)
     def copy(self, src):
@@ -61,14 +60,6 @@ class Program:
     def split(self, split_size, dim=0): return self.split(split_size, dim)
     def split_with_sizes(self, split_sizes, dim=0): return self.split(split_sizes, dim)
     def slice(self, dim=0, start=None, end=None, step=1): return self[index_of(self, dim, start, end, step)]
-    def slice_scatter(self, src, dim=0, start=None, end=None, step=1):
-        result = self.clone()
-        result[index_of(self, dim, start, end, step)] = src
-        return result
-    def select_scatter(self, src, dim, index):
-        result = self.clone()
-        result[(slice(None),) * (dim % self.ndim) + (index,)] = src
-        return result
     def index(self, indices): return self[tuple([slice(None) if i is None else i for i in indices])]
     def index_put(self, indices, values, accumulate=False):
         assert not accumulate, "accumulate=False for complex numbers"
