@@ -25,6 +25,7 @@ Needs PyTorch 2.5 or later (a CPU build is enough). Models:
     fourier      Fourier transforms, and the operations on complex numbers that they need
     complex      complex numbers: parameters, arithmetic, matrix products, changes in place, outputs
     spectra      complex numbers as input, as output and in between
+    conjugates   other functions of complex numbers: products by name, parts of conjugates, frequencies, scatters
     placed       elements written, selected, repeated and resized by indices, and quotients of integers
     written      functions that deplo writes in its expression language
     chosen       results of torch.cond, and functions that core ATen has under other names
@@ -705,6 +706,22 @@ class Spectra(nn.Module):
         return numbers + sums + moved + made + windows
 
 
+class Conjugates(nn.Module):
+    """Functions of complex numbers whose arguments have other names in exported programs, and parts of conjugates."""
+    def __init__(self, o):
+        super().__init__()
+
+    def forward(self, x):
+        z, i = torch.view_as_complex(x.reshape(3, 4, 2)), torch.tensor([[0], [1], [1]])
+        products = torch.dot(z[0], z[1]), torch.mv(z, z[0]), torch.linalg.vecdot(z, z.roll(1, 0)), F.conv1d(z[None], z[:, None, :2], z[:, 0], groups=3)
+        parts = z.conj().imag + 1, z.mH.imag, torch.tensor_split(z, 3, 1)[0], torch.tensor_split(z, (1, 2), 1)[1], z.view(x.dtype)
+        sums = z.std(0), z.var(1, correction=0), z.std(unbiased=False), torch.linalg.norm(z), F.normalize(z)
+        placed = (z.scatter(1, i, z * 2), z.scatter_add(1, i, z), z.index_put((i[:, 0],), z, accumulate=True), z.index_fill(0, i[1], 0),
+                  F.embedding(i, z), torch.meshgrid(z[0], z[1], indexing="ij")[1], z.select_scatter(z[0], 0, 1))
+        moved = z * torch.exp(-1j * torch.fft.fftfreq(4).to(x.dtype)), torch.fft.irfft(x), torch.fft.hfft(z), torch.fft.ihfft(x), torch.fft.fftshift(x)
+        return *products, *parts, *sums, *placed, *moved, z.tan(), torch.addcmul(z, z, z), z.real ** z, (1 + 1j) ** z
+
+
 class Dynamic(nn.Module):
     """Sizes that the exported program leaves open, in all places: attention, views, pads, windows, factors, inner graphs."""
     dynamic_shapes = ({0: torch.export.Dim.AUTO, 1: torch.export.Dim.AUTO},)
@@ -737,7 +754,7 @@ class Dynamic(nn.Module):
 MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head, "multihead": Multihead, "routed-mlp": RoutedMlp,
           "operators": Operators, "corners": Corners, "narrow": Narrow, "packed": Packed,
           "copies": Copies, "views": Views, "state": State, "strided": Strided, "rotary": Rotary, "assorted": Assorted,
-          "fourier": Fourier, "complex": ComplexNumbers, "spectra": Spectra, "placed": Placed, "written": Written, "chosen": Chosen,
+          "fourier": Fourier, "complex": ComplexNumbers, "spectra": Spectra, "conjugates": Conjugates, "placed": Placed, "written": Written, "chosen": Chosen,
           "quantized": Quantized, "dynamic": Dynamic, "recurrent": Recurrent, "regions": Regions}
 
 
@@ -765,7 +782,7 @@ def options():
 def example(o):
     if o.model == "head":
         return torch.randint(0, o.vocabulary, (1, o.seq))
-    if o.model in ("operators", "corners", "narrow", "copies", "views", "state", "strided", "rotary", "assorted", "fourier", "complex", "placed", "written",
+    if o.model in ("operators", "corners", "narrow", "copies", "views", "state", "strided", "rotary", "assorted", "fourier", "complex", "conjugates", "placed", "written",
                    "chosen", "quantized", "recurrent", "regions"):
         return torch.randn(3, 2, 4)
     if o.model == "spectra":

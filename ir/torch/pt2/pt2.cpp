@@ -64,6 +64,7 @@ std::string_view plain_name(std::string_view name) {
        {"aten.__ior__", "aten.__or__"},
        {"aten.__irshift__", "aten.__rshift__"},
        {"aten.__ixor__", "aten.__xor__"},
+       {"aten._neg_view", "aten.neg"},
        {"aten._unsafe_index", "aten.index"},
        {"aten.absolute", "aten.abs"},
        {"aten.arccos", "aten.acos"},
@@ -139,14 +140,22 @@ struct Target {
   }
 };
 
+/// Returns nullptr if there is no function of this name.
+const Function* find_function(std::string_view name) {
+  const auto found = std::ranges::lower_bound(functions(), name, {}, &Function::name);
+  return found == functions().end() || found->name != name ? nullptr : &*found;
+}
+
 // Finds a function. Throws Error.
 const Function& function_of(const std::string& target) {
   const auto [name, overload, in_place] = Target(target);
-  const auto found = std::ranges::lower_bound(functions(), name, {}, &Function::name);
-  if (found == functions().end() || found->name != name || overload == "out" || overload.ends_with("_out"))
-    throw Error(unsupported(target, name));
+  const Function* const found = find_function(name);
+  if (found == nullptr || overload == "out" || overload.ends_with("_out")) throw Error(unsupported(target, name));
   return *found;
 }
+
+/// Whether the function is a transform between real tensors, such as irfft, or creates frequencies, such as fftfreq.
+bool is_real_fourier(std::string_view name) { return name.starts_with("aten.fft_") && find_function(name) == nullptr; }
 
 // Whether the function is a view that no operation of the graph undoes.
 bool is_other_view(std::string_view name) {
@@ -478,8 +487,9 @@ class GraphReader {
     for (const NamedArgument& input : node.inputs) freshen(input.value);
     Call call(node, graph_, ids_, builder_);
     std::vector<Id> results;
-    if (has_complex(node)) {
-      results = read_complex(call, Target(node.target).name, [&](std::string_view t) { return is_complex(t); });
+    const std::string_view name = Target(node.target).name;
+    if (has_complex(node) || is_real_fourier(name)) {
+      results = read_complex(call, name, [&](std::string_view t) { return is_complex(t); });
     } else {
       const Function& function = function_of(node.target);
       call.op = function.op;

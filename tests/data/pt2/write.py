@@ -51,6 +51,8 @@ CASES = {
     "complex_core_aten": ["--model", "complex", "--decompose"],
     "spectra": ["--model", "spectra"],
     "spectra_core_aten": ["--model", "spectra", "--decompose"],
+    "conjugates": ["--model", "conjugates"],
+    "conjugates_core_aten": ["--model", "conjugates", "--decompose"],
     "placed": ["--model", "placed"],
     "placed_core_aten": ["--model", "placed", "--decompose"],
     "written": ["--model", "written"],

@@ -19,6 +19,10 @@ class Program:
     def mm(self, mat2): return self @ mat2
     def bmm(self, mat2): return self @ mat2
     def linear(input, weight, bias=None): return F.linear(input, weight, bias)
+    def var(self, dim=None, unbiased=True, correction=None, keepdim=False):
+        return torch.var(self, dim, unbiased, keepdim, correction=None if correction is None else int(correction))
+    def std(self, dim=None, unbiased=True, correction=None, keepdim=False):
+        return torch.sqrt(Program.var(self, dim, unbiased, correction, keepdim))
     def linalg_vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
         return torch.linalg.vector_norm(self, ord, dim, keepdim)
     def einsum(equation, tensors, path=None): return torch.einsum(equation, *tensors)
@@ -40,8 +44,7 @@ class Program:
     def zero(self): return Program.copy(self, 0.0)
 
     def view(self, size=None, dtype=None):
-        assert dtype is None, "a view of the same type"
-        return self.reshape(size)
+        return self.reshape(size) if dtype is None else self.view(dtype)
     def reshape(self, shape): return self.reshape(shape)
     def expand(self, size): return self.expand(size)
     def broadcast_to(self, size): return self.broadcast_to(size)
@@ -58,14 +61,20 @@ class Program:
     def constant_pad_nd(self, pad, value=0.0): return F.pad(self, pad, value=value)
     def pad(self, pad, mode="constant", value=None): return F.pad(self, pad, mode, value)
     def split(self, split_size, dim=0): return self.split(split_size, dim)
+    def tensor_split(self, sections=None, indices=None, dim=0):
+        return torch.tensor_split(self, sections if indices is None else indices, dim)
     def split_with_sizes(self, split_sizes, dim=0): return self.split(split_sizes, dim)
     def slice(self, dim=0, start=None, end=None, step=1): return self[index_of(self, dim, start, end, step)]
     def index(self, indices): return self[tuple([slice(None) if i is None else i for i in indices])]
     def index_put(self, indices, values, accumulate=False):
-        assert not accumulate, "accumulate=False for complex numbers"
+        if accumulate:
+            reals, imags = both_parts((self, values))
+            return Complex(*[x.index_put(indices, y, accumulate=True) for x, y in (reals, imags)])
         result = self.clone()
         result[tuple([slice(None) if i is None else i for i in indices])] = values
         return result
+    def embedding(weight, indices, **options): return weight[indices]
+    def meshgrid(tensors, indexing="ij"): return torch.meshgrid(*tensors, indexing=indexing)
     def where(condition, self, other): return torch.where(condition, self, other)
 
     def zeros(size, dtype): return torch.zeros(size, dtype=dtype)
@@ -110,8 +119,9 @@ def of_program(name, given):
     if hasattr(Program, name):
         return getattr(Program, name)(**given)
     self = given.pop("self", None)
-    if name.startswith("fft_"):
-        return getattr(torch.fft, name[4:])(self, **given)
+    for prefix, module in (("fft_", torch.fft), ("linalg_", torch.linalg)):
+        if name.startswith(prefix):
+            return getattr(module, name[len(prefix):])(*([] if self is None else [self]), **given)
     return getattr(torch, name)(**given) if self is None else getattr(self, name)(**given)
 )python";
 }
