@@ -43,7 +43,7 @@ class NpyFile {
     if (!shape) fail("a shape", field("shape"));
     const std::string type = field("descr");
     if (type.size() < 2 || type.front() != '\'' || type.back() != '\'') fail("elements of one type", type);
-    return {type.substr(1, type.size() - 2), *shape};
+    return with_parts({type.substr(1, type.size() - 2), *shape});
   }
 
   std::vector<std::uint8_t> elements(std::size_t count) {
@@ -74,6 +74,14 @@ class NpyFile {
   }
 
  private:
+  // Returns complex numbers as real ones with a last dimension of the two parts, as a graph has them.
+  static NpyHeader with_parts(NpyHeader h) {
+    if (h.type != "<c8" && h.type != "<c16") return h;
+    h.type = h.type == "<c8" ? "<f4" : "<f8";
+    h.shape.push_back(2);
+    return h;
+  }
+
   [[noreturn]] void fail(const std::string& expected, const std::string& found) const {
     throw Error(fmt::format("{}: expected {}, found {}", name_, expected, found));
   }

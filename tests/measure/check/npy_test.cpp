@@ -77,6 +77,9 @@ TEST_F(Npy, ReadsWhatNumpyWrites) {
   EXPECT_THAT(numbers(npy<std::int32_t>("<i4", "(3,)", {7, -1, 0}), integers), ElementsAre(7, -1, 0));
   EXPECT_THAT(numbers(npy<char>("|b1", "(2,)", {1, 0}), truths), ElementsAre(1, 0));
   EXPECT_THAT(numbers(npy<float>("<f4", "()", {3}), {ir::DType::f32, {}}), ElementsAre(3));
+  // Complex numbers are real ones with a last dimension of their parts.
+  EXPECT_THAT(numbers(npy<float>("<c8", "(3,)", {0, 1, 2, 3, 4, 5.5F}), {ir::DType::f32, {3, 2}}), six);
+  EXPECT_THAT(numbers(npy<double>("<c16", "()", {3, 4}), {ir::DType::f32, {2}}), ElementsAre(3, 4));
   EXPECT_THAT(numbers(npy<std::uint16_t>("<f2", "(3,)", {0x3c00, 0xc500, 1}), {ir::DType::f16, {3}}),
               ElementsAre(1, -5, 0x1p-24));
 }
