@@ -25,7 +25,8 @@ constexpr std::int64_t max_copies = 16;  // copies in a partial unroll; with mor
 // of them in a second, 512 in 4 s and 784 in up to 50 s; the loop takes the same time (docs/performance.md, "Unrolled
 // sums").
 constexpr std::int64_t preferred_additions = 256, max_additions = 512;
-// With more additions, a line of a window at a time is mostly faster (the same section).
+// With more additions, a line of a window at a time is mostly faster (the same section), unless the line itself is too
+// long: 5 additions of 128 sums took PoCL 9 s, the loop 2 s.
 constexpr std::int64_t max_additions_of_window = 128;
 
 bool computes_only(const ir::Loop& loop) { return !ir::has<ir::Loop, ir::Stage, ir::AsyncWait>(loop.body); }
@@ -122,9 +123,10 @@ std::vector<Value> factors(const Loops& loops, const ir::Program& program, const
   constexpr std::int64_t short_sweep = 32;  // iterations; unrolling longer sweeps costs more compile time than it gains
   const bool divides = !divisors_of(loop.body, loop.axis.name).empty();  // an unrolled window needs no divisions
   const bool sweep = is_row_sweep(loop, program, target), is_short = divides || ir::mma::trips(loop) <= short_sweep;
-  const std::int64_t line = sweep ? iterations_of_line(loop) : 0;
-  const std::int64_t additions = ir::mma::trips(loop) * ir::count_of(tile, ir::Bind::reg);
-  if (line > 0 && additions > max_additions_of_window) add_option(result, line);
+  const std::int64_t line = sweep ? iterations_of_line(loop) : 0, sums = ir::count_of(tile, ir::Bind::reg);
+  const std::int64_t additions = ir::mma::trips(loop) * sums;
+  const bool by_lines = line > 0 && line * sums <= preferred_additions;
+  if (by_lines && additions > max_additions_of_window) add_option(result, line);
   const bool small = ir::mma::trips(loop) <= std::min(full_trips, max_factor) && (!sweep || additions <= max_additions);
   if (small && (!target.cpu || (sweep && is_short && additions <= preferred_additions))) add_option(result, 0);
   if (sweep && !is_short && loop.axis.bind == ir::Bind::reduce && ir::mma::trips(loop) % max_copies == 0)
@@ -136,8 +138,9 @@ std::vector<Value> factors(const Loops& loops, const ir::Program& program, const
   if (sums_with_few_registers(loop, program, target) && ir::mma::trips(loop) % factor_of_sums == 0 &&
       ir::mma::trips(loop) > factor_of_sums)
     add_option(result, factor_of_sums);
-  if (line > 0) add_option(result, line);
+  if (by_lines) add_option(result, line);
   add_option(result, 1);
+  if (line > 0) add_option(result, line);
   for (const std::int64_t factor :
        divisors(ir::mma::trips(loop), 2, target.cpu ? max_copies / 2 : std::min(max_factor, max_copies)))
     if (ir::mma::trips(loop) > factor && (!target.cpu || (factor & (factor - 1)) == 0)) add_option(result, factor);

@@ -106,6 +106,15 @@ TEST(Windows, LongSumsOfManyVectorsAreNotUnrolled) {
   EXPECT_THAT(split_text(loop, "opencl-cpu-avx2"), HasSubstr("in 0..32: # reduce\n"));
 }
 
+/// A cumulative sum over the elements of windows has 128 sums without vectors, because the windows' positions divide.
+TEST(Windows, LinesOfManySumsAreNotUnrolled) {
+  const ir::Program loop = ir::parse(
+      "=== loop: windows ===\ninput x: f32[24, 24]\noutput y: f32[25, 400]\nfor a0 in 0..400: # free\n"
+      "  for a1 in 0..25: # scan\n    in0 = load x[((a0 / 20) + (a1 / 5)), ((a0 % 20) + (a1 % 5))]\n"
+      "    acc0 <- add(acc0, in0)\n    y[a1, a0] = acc0\n");
+  EXPECT_THAT(split_text(loop, "opencl-cpu-avx2"), HasSubstr("in 0..25: # scan\n"));
+}
+
 class QuotientsOf : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(QuotientsOf, EveryScheduleMeansTheSame) {
