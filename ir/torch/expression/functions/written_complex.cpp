@@ -13,11 +13,11 @@ class complex64:
 # Functions f with f(x + iy) = f(x) + i f(y).
 of_each_part = {
     "avg_pool1d", "avg_pool2d", "broadcast_to", "chunk", "contiguous", "cpu", "cuda", "cumsum", "detach", "diag",
-    "diag_embed", "diagonal", "diff", "dropout", "embedding", "expand", "expand_as", "flatten", "flip", "fliplr",
+    "diag_embed", "diagonal", "diff", "dropout", "embedding", "expand", "flatten", "flip", "fliplr",
     "flipud", "gather", "index_select", "interpolate", "item", "mean", "moveaxis", "movedim", "nan_to_num", "narrow",
-    "permute", "ravel", "rearrange", "repeat", "repeat_interleave", "reshape", "reshape_as", "roll", "rot90",
+    "permute", "ravel", "rearrange", "repeat", "repeat_interleave", "reshape", "roll", "rot90",
     "select", "split", "squeeze", "sum", "swapaxes", "t", "take", "take_along_dim", "tile", "trace", "transpose",
-    "tril", "triu", "unbind", "unflatten", "unfold", "unsqueeze", "view_as"}
+    "tril", "triu", "unbind", "unflatten", "unfold", "unsqueeze"}
 # Functions that are linear in each operand.
 of_products = {"bmm", "cross", "dot", "einsum", "kron", "matmul", "mm", "mv", "outer"}
 # Functions that are linear in an input and a weight, and add a bias.
@@ -150,6 +150,9 @@ class Complex:
     def conjugate(self): return self.conj()
     def resolve_conj(input): return input
     def resolve_neg(input): return input
+    def expand_as(input, other): return input.expand(other.shape)
+    def reshape_as(input, other): return input.reshape(other.shape)
+    def view_as(input, other): return input.view(other.shape)
 
     # The division by the greater part keeps squares from overflow.
     def reciprocal(input):
