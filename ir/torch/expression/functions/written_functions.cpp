@@ -421,13 +421,21 @@ def hsplit(input, indices_or_sections): return tensor_split(input, indices_or_se
 def vsplit(input, indices_or_sections): return tensor_split(input, indices_or_sections, 0)
 def dsplit(input, indices_or_sections): return tensor_split(input, indices_or_sections, 2)
 
+# The rows and columns of places: row r has the columns from first[r] on, count[r] of them, `total` in all.
+def indices_in_rows(first, count, total):
+    if total == 0:
+        return torch.zeros(2, 0, dtype=torch.int64)
+    ends, places = count.cumsum(0), torch.arange(total)
+    row = (places[:, None] >= ends).sum(1)
+    return torch.stack([row, places + (first - ends + count)[row]])
+
 def tril_indices(row, col, offset=0, *, dtype=None, device=None):
-    places = [(i, j) for i in range(row) for j in range(col) if j - i <= offset]
-    return torch.tensor([[i for i, j in places], [j for i, j in places]])
+    count = (torch.arange(row) + (offset + 1)).clamp(0, col)
+    return indices_in_rows(torch.zeros_like(count), count, sum(min(max(i + offset + 1, 0), col) for i in range(row)))
 
 def triu_indices(row, col, offset=0, *, dtype=None, device=None):
-    places = [(i, j) for i in range(row) for j in range(col) if j - i >= offset]
-    return torch.tensor([[i for i, j in places], [j for i, j in places]])
+    first = (torch.arange(row) + offset).clamp(0, col)
+    return indices_in_rows(first, col - first, sum(col - min(max(i + offset, 0), col) for i in range(row)))
 
 def logspace(start, end, steps, base=10.0, *, dtype=None, device=None):
     return torch.pow(base, torch.linspace(start, end, steps))
@@ -479,8 +487,8 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
     return total if mode == "sum" else total / is_own.sum(1, True).clamp(min=1)
 
 def pdist(input, p=2.0):
-    pairs = [(i, j) for i in range(input.shape[0]) for j in range(i + 1, input.shape[0])]
-    apart = input[[i for i, j in pairs]] - input[[j for i, j in pairs]]
+    one, other = torch.triu_indices(input.shape[0], input.shape[0], 1)
+    apart = input[one] - input[other]
     return torch.linalg.vector_norm(apart, p, dim=-1)
 
 def native_channel_shuffle(input, groups): return F.channel_shuffle(input, groups)
