@@ -43,7 +43,7 @@ class NpyFile {
     if (!shape) fail("a shape", field("shape"));
     const std::string type = field("descr");
     if (type.size() < 2 || type.front() != '\'' || type.back() != '\'') fail("elements of one type", type);
-    return with_parts({type.substr(1, type.size() - 2), *shape});
+    return {type.substr(1, type.size() - 2), *shape};
   }
 
   std::vector<std::uint8_t> elements(std::size_t count) {
@@ -54,7 +54,7 @@ class NpyFile {
   }
 
   ir::Numbers values(const ir::TensorType& type) {
-    const NpyHeader found = header();
+    const NpyHeader found = with_parts(header());
     if (found.shape != type.shape) fail("the shape " + ir::print(type.shape), ir::print(found.shape));
     const auto count = static_cast<std::size_t>(ir::element_count(type.shape));
     const auto is = [](auto number) { return number; };

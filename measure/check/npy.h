@@ -21,9 +21,10 @@ NpyHeader read_npy_header(const std::string& file);
 std::vector<std::uint8_t> read_npy_elements(const std::string& file, std::size_t bytes);
 
 /// Reads the values of a tensor of this type, in row-major order. The file must have the same shape, in C order, and
-/// elements of bool, integers of 8 to 64 bits, float16, float32 or float64; complex64 and complex128 are read as their
-/// parts, in a last dimension. A float type accepts every number in its range, infinities and NaN. An integer type or bool accepts only whole numbers that it represents exactly. Throws
-/// Error that names the file.
+/// elements of bool, integers of 8 to 64 bits, float16, float32 or float64. Elements of complex64 and complex128 are
+/// read as their parts, which are a last dimension of the shape. A float type accepts every number in its range,
+/// infinities and NaN. An integer type or bool accepts only whole numbers that it represents exactly. Throws Error that
+/// names the file.
 ir::Numbers read_npy(const std::string& file, const ir::TensorType&);
 
 /// Returns the bytes of a .npy file (version 1.0). Its elements have the tensor's type if that is bool, float64 or an
