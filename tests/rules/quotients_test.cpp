@@ -88,8 +88,8 @@ TEST(Windows, LargeOnesAreWalkedLineByLine) {
   const std::string text = split_text(window_sums(7, 1, 28, 192), "opencl-cpu-avx2");
   EXPECT_THAT(text, HasSubstr("  for a4 in 0..7: # free\n"));
   EXPECT_THAT(text, HasSubstr("    for a5 in 0..7: # reduce unroll\n"));
-  EXPECT_THAT(text, HasSubstr("load w[a4, a5, (a2 * 8)]\n"));
-  EXPECT_THAT(text, HasSubstr("in6:f32x8 = load x[(a0 + a4), (((a1 * 7) + a5) + 6), (a2 * 8)]\n")) << "seven outputs";
+  EXPECT_THAT(text, HasSubstr("load w[a4, a5, (a2 * 16)]\n"));
+  EXPECT_THAT(text, HasSubstr("load x[(a0 + a4), (((a1 * 7) + a5) + 6), (a2 * 16)]\n")) << "seven outputs";
 }
 
 TEST(Windows, SmallOnesAreUnrolledWhole) {
