@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ir/torch/expression/expression.h"
 #include "ir/torch/expression/functions/library.h"
 #include "ir/torch/expression/sequence.h"

@@ -504,7 +504,8 @@ class GraphReader {
       if (call.is_read(i))
         throw Error(fmt::format("{}: expected a graph that reads {} of its results, found one that reads '{}' too",
                                 node.target, results.size(), call.outputs()[i]));
-    for (const auto& [name, value] : call.assigned()) assign(name, call.to(value, builder_.type(id(name)).dtype), call);
+    for (const auto& [tensor, value] : call.assigned())
+      assign(tensor, call.to(value, builder_.type(id(tensor)).dtype), call);
   }
 
   bool is_complex(std::string_view tensor) const {

@@ -93,7 +93,7 @@ Value to_float(const Call& c) {
   if (!s) return {c.number("x")};
   constexpr double inf = std::numeric_limits<double>::infinity();
   std::string name(*s);
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::ranges::transform(name, name.begin(), [](unsigned char one) { return static_cast<char>(std::tolower(one)); });
   const bool negative = name.starts_with('-');
   if (negative || name.starts_with('+')) name.erase(0, 1);
   if (name == "inf" || name == "infinity") return {negative ? -inf : inf};
