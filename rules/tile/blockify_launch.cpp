@@ -503,8 +503,9 @@ constexpr std::int64_t scanned_lines = 4;
 // sums reads 512 bytes of each row (docs/performance.md, "Matmuls of few rows and 16 bits"), or less if cores would
 // otherwise have no block. A thread that searches has no rows and no vectors: each element is another copy of the code
 // (128 elements of a merge of sorted runs took 15 s to build). As many elements as a vector has lanes hide the latency
-// of loads (8 took 1.3 times as long, 32 the same time). Channels of a window fill a cache line: with half a line,
-// windows of 3 x 3 took 1.23 times as long on a CPU with AVX2 (docs/performance.md, "Unrolled sums").
+// of loads (8 took 1.3 times as long, 32 the same time). Channels of a window fill a cache line, unless a tenth of them
+// would be computed twice: with half a line, windows of 3 x 3 took 1.23 times as long on a CPU with AVX2
+// (docs/performance.md, "Unrolled sums").
 std::vector<Value> element_options(const ir::Program& program, std::int64_t high, bool is_transposed,
                                    const Target& target) {
   const ir::Tile& tile = tile_of(program);
@@ -517,10 +518,10 @@ std::vector<Value> element_options(const ir::Program& program, std::int64_t high
   const bool apart = scans && !writes_neighbours(program);
   const bool places = has_channels(tile) && window_axis(program, target);
   const std::int64_t min_elements = apart ? 1 : target.vector_lanes;
-  constexpr std::int64_t line = 16;  // numbers of f32 in a cache line
-  const bool fills_lines = places && waste(std::max(line, target.vector_lanes), high) <= 0.1;
+  const std::int64_t line = std::max<std::int64_t>(16, target.vector_lanes);  // numbers of f32: 64 bytes or a vector
+  const bool fills_lines = places && waste(line, high) <= 0.1;
   std::int64_t wanted = apart                      ? scanned_lines
-                        : fills_lines              ? std::max(line, target.vector_lanes)
+                        : fills_lines              ? line
                         : searches(tile) || places ? target.vector_lanes
                                                    : std::min(512 / bytes_of_rows(program), max_summed);
   while (wanted > min_elements && wanted * target.units > count) wanted /= 2;
