@@ -11,8 +11,8 @@
 
 namespace deplo::engine {
 
-/// Builds kernels in order. Builder processes need some time to start, so they only start after a build that took long:
-/// then the cache lacks this kernel, and most likely the later ones too. Must be used from one thread.
+/// Builds kernels in order. Builder processes would only delay kernels that the cache has, so they start after a build
+/// that took long: then the cache lacks this kernel, and most likely the later ones too. Must be used from one thread.
 class BuildAhead {
  public:
   /// `device` must outlive this object; `name` is the name that opened it.

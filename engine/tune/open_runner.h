@@ -17,7 +17,8 @@ std::unique_ptr<measure::worker::Runner> open_runner(const std::string& device, 
                                                      std::function<bool()> cancelled,
                                                      std::function<void(const std::string&)> warn);
 
-/// Returns builder processes for the device `name`, or null if its backend has no cache in which it finds what they build.
+/// Returns builder processes for the device `name`, or null if its backend has no cache in which it finds what they
+/// build.
 std::unique_ptr<measure::worker::BuildPool> open_builders(const measure::DeviceInfo&, const std::string& name);
 
 }  // namespace deplo::engine
