@@ -112,13 +112,14 @@ constexpr std::array showing =
 constexpr std::array elementwise = std::to_array<std::string_view>(
     {"abs", "absolute", "acos", "add", "addcdiv", "addcmul", "asin", "atan", "atan2", "bfloat16", "bitwise_and",
      "bitwise_not", "bitwise_or", "bitwise_xor", "bool", "byte", "ceil", "celu", "char", "clamp", "clamp_max",
-     "clamp_min", "clip", "clone", "cos", "cosh", "div", "divide", "double", "elu", "empty_like", "eq", "erf", "erfc", "exp", "exp2",
-     "expm1", "float", "floor", "floor_divide", "fmod", "frac", "ge", "gelu", "gt", "half", "hardsigmoid",
-     "full_like", "hardswish", "hardtanh", "int", "isfinite", "isinf", "isnan", "le", "leaky_relu", "lerp", "log", "log10",
-     "log1p", "log2", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "logsigmoid", "long",
-     "lt", "maximum", "minimum", "mish", "mul", "multiply", "ne", "neg", "negative", "ones_like", "pow", "reciprocal", "relu",
-     "relu6", "remainder", "round", "rsqrt", "selu", "short", "sigmoid", "sign", "silu", "sin", "sinh", "softplus",
-     "sqrt", "square", "sub", "subtract", "tan", "tanh", "to", "true_divide", "trunc", "type_as", "where", "zeros_like"});
+     "clamp_min", "clip", "clone", "cos", "cosh", "div", "divide", "double", "elu", "empty_like", "eq", "erf",
+     "erfc", "exp", "exp2", "expm1", "float", "floor", "floor_divide", "fmod", "frac", "full_like", "ge", "gelu",
+     "gt", "half", "hardsigmoid", "hardswish", "hardtanh", "int", "isfinite", "isinf", "isnan", "le",
+     "leaky_relu", "lerp", "log", "log10", "log1p", "log2", "logaddexp", "logical_and", "logical_not",
+     "logical_or", "logical_xor", "logsigmoid", "long", "lt", "maximum", "minimum", "mish", "mul", "multiply",
+     "ne", "neg", "negative", "ones_like", "pow", "reciprocal", "relu", "relu6", "remainder", "round", "rsqrt",
+     "selu", "short", "sigmoid", "sign", "silu", "sin", "sinh", "softplus", "sqrt", "square", "sub", "subtract",
+     "tan", "tanh", "to", "true_divide", "trunc", "type_as", "where", "zeros_like"});
 // Functions whose results are contiguous, even if the arguments are not.
 constexpr std::array always_contiguous = std::to_array<std::string_view>(
     {"amax", "amin", "bmm", "cumsum", "layer_norm", "linear", "log_softmax", "logsumexp", "masked_fill", "matmul",
