@@ -8,11 +8,11 @@
 #include <tuple>
 #include <utility>
 
-#include "core/error.h"
 #include "core/text/split.h"
 #include "core/text/text.h"
 #include "engine/compile/shape_distance.h"
 #include "ir/canonical/canonical.h"
+#include "measure/store/kernel_keys.h"
 
 namespace deplo::engine {
 namespace {
@@ -59,19 +59,10 @@ std::size_t different_lines(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-std::optional<ir::Program> parse_entry(const std::string& text) {
-  try {
-    ir::Program loop = ir::parse(text);
-    if (loop.level == ir::Level::loop && verify(loop).empty()) return loop;
-  } catch (const Error&) {
-  }
-  return std::nullopt;
-}
-
 Entries::Entries(measure::Store& store, measure::DeviceInfo device, std::optional<std::int64_t> id)
     : device_(std::move(device)), id_(id) {
   for (measure::TimedKernel& timed : store.timed_kernels()) {
-    auto loop = parse_entry(timed.kernel.text);
+    auto loop = measure::parse_loop(timed.kernel.text);
     if (!loop) continue;
     std::string form = comparable_form(*loop);
     entries_.push_back({std::move(timed), std::move(*loop), std::move(form)});

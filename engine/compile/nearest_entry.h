@@ -11,10 +11,6 @@
 
 namespace deplo::engine {
 
-/// Parses the kernel of an entry. Returns nullopt if the row is damaged, which TunedCache reports if the kernel itself
-/// is looked up.
-std::optional<ir::Program> parse_entry(const std::string& text);
-
 /// The kernels of a store that have a valid time: one entry per kernel and device.
 class Entries {
  public:

@@ -27,6 +27,7 @@
 #include "engine/compile/target.h"
 #include "engine/loop/kernel.h"
 #include "ir/walk.h"
+#include "measure/store/kernel_keys.h"
 #include "measure/store/pack.h"
 #include "rules/rule.h"
 
@@ -343,7 +344,7 @@ std::optional<Schedule> TunedCache::find_nearest(const ir::Program& kernel, std:
   const std::string mine = print(ir::schedule_form(kernel).program);
   std::vector<std::pair<double, measure::StoredSchedule>> near;
   for (measure::StoredSchedule& stored : store_->schedules(std::nullopt, *device_, tolerance_)) {
-    const auto theirs = parse_entry(stored.kernel.text);
+    const auto theirs = measure::parse_loop(stored.kernel.text);
     if (!theirs) continue;
     const double apart = shape_distance(mine, print(ir::schedule_form(*theirs).program));
     if (std::isfinite(apart)) near.emplace_back(apart, std::move(stored));
