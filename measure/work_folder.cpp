@@ -1,13 +1,16 @@
 #include "measure/work_folder.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "core/user_cache.h"
 
 namespace deplo::measure {
@@ -72,6 +75,14 @@ WorkFolder::~WorkFolder() {
   std::error_code ignored;
   if (!path_.empty() && owner_ == getpid()) fs::remove_all(path_, ignored);
   if (lock_ >= 0) close(lock_);
+}
+
+std::string WorkFolder::write(const std::string& name, const std::string& bytes, const std::string& origin) const {
+  const std::string file = (path_ / name).string();
+  std::ofstream out(file, std::ios::binary);
+  if (!(out << bytes).flush())
+    throw Error(fmt::format("{}: the arrays of {} cannot be written", file, origin), Exit::environment);
+  return file;
 }
 
 }  // namespace deplo::measure

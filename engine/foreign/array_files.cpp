@@ -4,26 +4,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 
-#include "core/error.h"
 #include "core/file.h"
 #include "ir/torch/pt2/zip.h"
 #include "measure/check/elements.h"
 #include "measure/check/npy.h"
 
 namespace deplo::engine::foreign {
-namespace {
-
-std::string npy_start(std::string_view type, std::int64_t elements) {
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", type, elements);
-  // NumPy's format 1.0: magic, length and header together fill a multiple of 64 bytes
-  header.resize((header.size() + 10 + 64) / 64 * 64 - 11, ' ');
-  header += '\n';
-  return std::string{'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0, static_cast<char>(header.size()), 0} + header;
-}
-
-}  // namespace
 
 std::string ArrayFiles::path(const std::string& file) const {
   return std::filesystem::path(file).is_absolute() ? file : (folder_ / file).lexically_normal().string();
@@ -36,7 +23,7 @@ std::string ArrayFiles::flat(const std::string& file, std::int64_t elements) {
   const std::string_view digits = std::string_view(header.type).substr(std::min<std::size_t>(header.type.size(), 2));
   std::from_chars(digits.data(), digits.data() + digits.size(), bytes);
   const std::vector<std::uint8_t> all = measure::read_npy_elements(file, static_cast<std::size_t>(elements * bytes));
-  return write(npy_start(header.type, elements) + std::string(all.begin(), all.end()), file);
+  return write(measure::npy_start({header.type, {elements}}) + std::string(all.begin(), all.end()), file);
 }
 
 std::string ArrayFiles::array(const std::string& text, const std::string& name) {
@@ -53,22 +40,20 @@ std::string ArrayFiles::raw(const Config& source, ir::DType type, std::int64_t e
   const std::int64_t expected = elements * ir::bytes(type);
   if (static_cast<std::int64_t>(bytes.size()) != expected)
     source.expected(fmt::format("a file of {} bytes, not {}", expected, bytes.size()));
-  return write(npy_start(ir::row(type).numpy, elements) + bytes, file);
+  return write(measure::npy_start({std::string(ir::row(type).numpy), {elements}}) + bytes, file);
 }
 
 std::string ArrayFiles::values(const ir::Numbers& numbers, ir::DType type, const std::string& source) {
-  std::string bytes(numbers.size() * static_cast<std::size_t>(ir::bytes(type)), '\0');
-  measure::encode(numbers, type, reinterpret_cast<std::byte*>(bytes.data()));
-  return write(npy_start(ir::row(type).numpy, static_cast<std::int64_t>(numbers.size())) + bytes, source);
+  std::string bytes = measure::npy_start({std::string(ir::row(type).numpy), {std::ssize(numbers)}});
+  const std::size_t start = bytes.size();
+  bytes.resize(start + numbers.size() * static_cast<std::size_t>(ir::bytes(type)));
+  measure::encode(numbers, type, reinterpret_cast<std::byte*>(bytes.data() + start));
+  return write(bytes, source);
 }
 
 std::string ArrayFiles::write(const std::string& bytes, const std::string& source) {
   if (!made_) made_ = std::make_shared<const measure::WorkFolder>();
-  const std::string file = (made_->path() / fmt::format("{}.npy", next_++)).string();
-  std::ofstream out(file, std::ios::binary);
-  if (!(out << bytes).flush())
-    throw Error(fmt::format("{}: the arrays of {} cannot be written", file, source), Exit::environment);
-  return file;
+  return made_->write(fmt::format("{}.npy", next_++), bytes, source);
 }
 
 }  // namespace deplo::engine::foreign

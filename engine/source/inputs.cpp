@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -41,11 +40,7 @@ bool is_scalar(std::string_view text) {
 std::string extract(Inputs& inputs, const ir::torch::Zip& zip, const std::string& array) {
   const std::string bytes = zip.read_array(array);
   if (!inputs.folder) inputs.folder = std::make_shared<const measure::WorkFolder>();
-  const std::string file = (inputs.folder->path() / fmt::format("{}.npy", inputs.by_name.size())).string();
-  std::ofstream out(file, std::ios::binary);
-  if (!(out << bytes).flush())
-    throw Error(fmt::format("{}: the arrays of {} cannot be written", file, zip.where()), Exit::environment);
-  return file;
+  return inputs.folder->write(fmt::format("{}.npy", inputs.by_name.size()), bytes, zip.where());
 }
 
 /// A distribution, by its name in expressions.

@@ -7,14 +7,12 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <optional>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 
 #include "core/error.h"
 #include "ir/types/float16.h"
@@ -197,13 +195,10 @@ std::vector<std::uint8_t> read_npy_elements(const std::string& file, std::size_t
 
 ir::Numbers read_npy(const std::string& file, const ir::TensorType& type) { return NpyFile(file).values(type); }
 
-std::string npy_bytes(const ir::Numbers& values, const ir::TensorType& type) {
+std::string npy_start(const NpyHeader& of) {
   std::string extents;
-  for (const std::int64_t extent : type.shape) extents += fmt::format("{}, ", extent);
-  const bool own = ir::is_held_as_stored(type.dtype) || type.dtype == ir::DType::boolean;
-  const ir::DType stored = own ? type.dtype : ir::DType::f32;
-  const std::string_view element = ir::row(stored).numpy;
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", element, extents);
+  for (const std::int64_t extent : of.shape) extents += fmt::format("{}, ", extent);
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", of.type, extents);
   // The elements begin at a multiple of 64 bytes, after the magic, the version, the length, the header and a newline.
   constexpr std::size_t before = 10, alignment = 64;
   header.resize((before + header.size() + 1 + alignment - 1) / alignment * alignment - before - 1, ' ');
@@ -211,7 +206,13 @@ std::string npy_bytes(const ir::Numbers& values, const ir::TensorType& type) {
   std::string bytes("\x93NUMPY\x01\x00", 8);
   bytes += static_cast<char>(header.size() & 0xff);
   bytes += static_cast<char>(header.size() >> 8);
-  bytes += header;
+  return bytes + header;
+}
+
+std::string npy_bytes(const ir::Numbers& values, const ir::TensorType& type) {
+  const bool own = ir::is_held_as_stored(type.dtype) || type.dtype == ir::DType::boolean;
+  const ir::DType stored = own ? type.dtype : ir::DType::f32;
+  std::string bytes = npy_start({std::string(ir::row(stored).numpy), type.shape});
   const std::size_t start = bytes.size();
   bytes.resize(start + values.size() * static_cast<std::size_t>(ir::bytes(stored)));
   encode(values, stored, reinterpret_cast<std::byte*>(bytes.data() + start));

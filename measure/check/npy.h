@@ -27,7 +27,9 @@ std::vector<std::uint8_t> read_npy_elements(const std::string& file, std::size_t
 /// names the file.
 ir::Numbers read_npy(const std::string& file, const ir::TensorType&);
 
-/// Returns the bytes of a .npy file (version 1.0). Its elements have the tensor's type if that is bool, float64 or an
+/// Returns the beginning of a .npy file (version 1.0), up to its elements.
+std::string npy_start(const NpyHeader&);
+/// Returns the bytes of a .npy file. Its elements have the tensor's type if that is bool, float64 or an
 /// integer of whole bytes; otherwise they are float32.
 std::string npy_bytes(const ir::Numbers& values, const ir::TensorType&);
 

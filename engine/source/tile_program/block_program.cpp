@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <utility>
 
 #include "core/error.h"
@@ -157,11 +156,7 @@ std::string BlockProgram::reference() const {
 
 std::string BlockProgram::write_numbers(const std::string& name, const ir::Numbers& numbers,
                                         const ir::TensorType& type) const {
-  const std::string file = (folder_.path() / (name + ".npy")).string();
-  std::ofstream out(file, std::ios::binary);
-  if (!(out << measure::npy_bytes(numbers, type)).flush())
-    throw Error(fmt::format("{}: the arrays of {} cannot be written", file, launch_.program.where), Exit::environment);
-  return file;
+  return folder_.write(name + ".npy", measure::npy_bytes(numbers, type), launch_.program.where);
 }
 
 measure::InputFiles BlockProgram::inputs() const {
