@@ -1,17 +1,16 @@
 #include "apps/run/blocks_run.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "apps/run/output_files.h"
 #include "apps/run/subject.h"
 #include "apps/run/tile_run.h"
 #include "core/error.h"
-#include "core/file.h"
 #include "engine/compile/target.h"
 #include "engine/compile/tuned.h"
 #include "engine/source/tile_program/block_program.h"
 #include "engine/source/tile_program/tile_launch.h"
+#include "engine/tune/open_runner.h"
 #include "measure/check/tile_arrays.h"
 #include "measure/worker/single_launch.h"
 
@@ -80,9 +79,7 @@ RunReport run_blocks(const RunOptions& options, const std::string& why, Progress
   tiles::run(launch.program, launch_of(launch, options.seed), expected);
 
   progress.status(launch.entry, "building and running");
-  measure::worker::LaunchWorker worker(
-      {worker_program().string(),
-       {"worker", "--tuner", std::to_string(getpid()), "--device", options.device, "--once"}});
+  measure::worker::LaunchWorker worker(engine::worker_command({"--device", options.device, "--once"}));
   const Target target =
       engine::pick_target(options.target, worker.info(), worker.dialect(), options.device, "--target");
   const engine::BlockProgram program(launch, target);

@@ -1,17 +1,16 @@
 #include "apps/run/file_run.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <limits>
 #include <utility>
 
 #include "apps/run/output_files.h"
 #include "core/error.h"
-#include "core/file.h"
 #include "engine/compile/target.h"
 #include "engine/compile/tuned.h"
 #include "engine/source/load.h"
+#include "engine/tune/open_runner.h"
 #include "measure/check/npy.h"
 #include "measure/check/output_check.h"
 #include "measure/protocol/problem.h"
@@ -19,10 +18,6 @@
 
 namespace deplo::apps {
 namespace {
-
-measure::worker::WorkerCommand worker(const std::string& device) {
-  return {worker_program().string(), {"worker", "--tuner", std::to_string(getpid()), "--device", device, "--once"}};
-}
 
 class FileRunner {
  public:
@@ -33,7 +28,7 @@ class FileRunner {
             engine::load({options.source, {}}, engine::fusion_target(options.target, options.device), options.inputs)
                 .front())),
         file_(*kernel_.opaque),
-        device_(worker(options.device), options.limit),
+        device_(engine::worker_command({"--device", options.device, "--once"}), options.limit),
         target_(engine::pick_target(options.target, device_.info(), device_.dialect(), options.device, "--target")),
         report_(begin_report(options, device_.info(), target_, kernel_.loop.buffers)) {
     engine::check_language(file_, device_.info(), kernel_.name());

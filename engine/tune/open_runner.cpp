@@ -18,20 +18,21 @@ namespace {
 
 constexpr std::size_t max_builders_on_cpu = 16;  // each builder holds LLVM and 260 MB of memory
 
-/// Returns the command line of `deplo worker` (commands_worker.cpp).
-measure::worker::WorkerCommand worker(const std::string& role, const std::string& what) {
-  return {worker_program().string(), {"worker", "--tuner", std::to_string(getpid()), role, what}};
-}
-
 }  // namespace
+
+measure::worker::WorkerCommand worker_command(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"worker", "--tuner", std::to_string(getpid())});
+  return {worker_program().string(), std::move(arguments)};
+}
 
 std::unique_ptr<measure::worker::BuildPool> open_builders(const measure::DeviceInfo& info, const std::string& name) {
   using measure::worker::BuildPool;
   if (info.backend == "cuda")
-    return std::make_unique<BuildPool>(BuildPool::default_workers(), worker("--build-for", info.architecture));
+    return std::make_unique<BuildPool>(BuildPool::default_workers(),
+                                       worker_command({"--build-for", info.architecture}));
   if (measure::is_pocl(info))
     return std::make_unique<BuildPool>(std::min(BuildPool::default_workers() + 1, max_builders_on_cpu),
-                                       worker("--build-on", name), measure::worker::Deadlines::of(info));
+                                       worker_command({"--build-on", name}), measure::worker::Deadlines::of(info));
   return nullptr;
 }
 
@@ -44,8 +45,8 @@ std::unique_ptr<measure::worker::Runner> open_runner(const std::string& device, 
                     "measure need cuda, opencl or interpreter",
                     device));
   if (in_process) return std::make_unique<measure::worker::LocalRunner>(measure::open_device(device));
-  auto runner = std::make_unique<measure::worker::WorkerRunner>(
-      measure::worker::WorkerRunner::Options{worker("--device", device), {}, std::move(cancelled), std::move(warn)});
+  auto runner = std::make_unique<measure::worker::WorkerRunner>(measure::worker::WorkerRunner::Options{
+      worker_command({"--device", device}), {}, std::move(cancelled), std::move(warn)});
   if (auto builders = open_builders(runner->info(), device)) runner->build_ahead(std::move(builders));
   return runner;
 }

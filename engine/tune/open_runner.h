@@ -3,11 +3,15 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "measure/worker/build_pool.h"
 #include "measure/worker/runner.h"
 
 namespace deplo::engine {
+
+/// Returns the command line of `deplo worker` with these arguments (apps/cli/commands_worker.cpp).
+measure::worker::WorkerCommand worker_command(std::vector<std::string> arguments);
 
 /// Opens the device in this process (`in_process`) or in a worker process (`deplo worker`, core/file.h). If a candidate
 /// kills the worker, a new worker is started. A worker has builder processes if the backend supports them. `cancelled`
