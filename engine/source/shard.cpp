@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/error.h"
+#include "core/text/number.h"
+#include "core/text/split.h"
 
 namespace deplo::engine {
 namespace {
@@ -24,13 +27,9 @@ std::string names(const Experiment& experiment, const Shard& shard) {
 }  // namespace
 
 Shard parse_shard(const std::string& text) {
-  Shard shard{0, 0};
-  const char* const end = text.data() + text.size();
-  const auto number = std::from_chars(text.data(), end, shard.number);
-  if (number.ec == std::errc() && number.ptr != end && *number.ptr == '/') {
-    const auto count = std::from_chars(number.ptr + 1, end, shard.count);
-    const bool whole = count.ec == std::errc() && count.ptr == end;
-    if (whole && shard.number >= 1 && shard.number <= shard.count && shard.count <= max_count) return shard;
+  if (const std::vector<std::string_view> words = split_at(text, '/'); words.size() == 2) {
+    const auto number = parse_number<std::int64_t>(words[0]), count = parse_number<std::int64_t>(words[1]);
+    if (number && count && *number >= 1 && *number <= *count && *count <= max_count) return {*number, *count};
   }
   throw Error(fmt::format("--shard: expected I/N with 1 <= I <= N, such as 2/4, found '{}'", text));
 }

@@ -5,19 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <optional>
 
 #include "core/error.h"
+#include "core/text/one_of.h"
 #include "measure/cuda/sass/instruction_class.h"
 
 namespace deplo::measure::cuda::sass {
 namespace {
 
 constexpr std::size_t none = static_cast<std::size_t>(-1);
-
-bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
-  return std::ranges::find(words, word) != words.end();
-}
 
 /// Where control may go after an instruction.
 struct Ways {
