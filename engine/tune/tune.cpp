@@ -71,14 +71,7 @@ Summary blank_summary(const Experiment& experiment, const TuneOptions& options, 
   summary.strategy = program ? experiment.strategy : search::find_searcher(experiment.strategy).name;
   summary.store = options.store;
   summary.seed = experiment.options.seed;
-  for (const KernelCase& kernel : experiment.kernels) {
-    Row& row = summary.rows.emplace_back();
-    row.name = kernel.name;
-    row.same = kernel.same;
-    row.alternative = kernel.alternative;
-    row.front.objectives = kernel.objectives;
-    row.stop = name(search::Stop::cancelled);  // until its turn comes
-  }
+  for (const KernelCase& kernel : experiment.kernels) summary.rows.push_back(blank_row(kernel));
   return summary;
 }
 

@@ -61,15 +61,8 @@ class KernelTuner {
         measurer_(kernel, session),
         space_(measurer_.space()),
         loop_text_(stored_text(kernel)),
-        work_(ir::work(kernel.loop)) {
-    row_.name = kernel.name;
-    row_.same = kernel.same;
-    row_.alternative = kernel.alternative;
-    row_.front.objectives = kernel.objectives;
-    row_.flops = work_.flops;
-    row_.bytes = work_.bytes;
-    row_.stop = name(search::Stop::cancelled);  // until the search ends
-  }
+        work_(ir::work(kernel.loop)),
+        row_(blank_row(kernel)) {}
 
   Row run() {
     measure_heuristic();
@@ -302,8 +295,8 @@ class KernelTuner {
     prospect_.room = room_for(row_.best_us, prospect_.least_us);
   }
 
-  /// Returns true if the run's time was up before the kernel's turn, so that only the heuristic's schedule was measured.
-  /// A run of 0 seconds does nothing but measure, so it has finals of one round.
+  /// Returns true if the run's time was up before the kernel's turn, so that only the heuristic's schedule was
+  /// measured. A run of 0 seconds does nothing but measure, so it has finals of one round.
   bool is_too_late_for_finals() const {
     return experiment_.seconds > 0 && budget_.seconds <= 0 && row_.trials + row_.known <= 1;
   }
@@ -427,6 +420,19 @@ std::string KernelTuner::details() const {
 
 }  // namespace
 
+Row blank_row(const KernelCase& kernel) {
+  const ir::Work work = ir::work(kernel.loop);
+  Row row;
+  row.name = kernel.name;
+  row.same = kernel.same;
+  row.alternative = kernel.alternative;
+  row.front.objectives = kernel.objectives;
+  row.flops = work.flops;
+  row.bytes = work.bytes;
+  row.stop = name(search::Stop::cancelled);
+  return row;
+}
+
 bool wants_time(std::string_view stop) {
   return stop == name(search::Stop::seconds) || stop == name(search::Stop::little_gain);
 }
@@ -450,14 +456,8 @@ Row screen_kernel(const KernelCase& kernel, const Experiment& experiment, Sessio
 Row recall_kernel(const KernelCase& kernel, Session& session) {
   Measurer measurer(kernel, session);
   const search::Candidate heuristic = search::heuristic(measurer.space());
-  const ir::Work work = ir::work(kernel.loop);
-  Row row;
-  row.name = kernel.name;
-  row.same = kernel.same;
-  row.alternative = kernel.alternative;
+  Row row = blank_row(kernel);
   row.front = measurer.front();
-  row.flops = work.flops;
-  row.bytes = work.bytes;
   if (const auto outcome = measurer.recalled(heuristic); outcome && outcome->ok())
     row.heuristic_us = outcome->microseconds;
   if (const auto best = measurer.stored_best()) {

@@ -35,6 +35,8 @@ struct Narrator {
   std::function<void(const Row&, const search::Candidate&, const search::Measured&)> on_trial = {};
 };
 
+/// Returns the row of a kernel before anything is known about it. Row::stop is `cancelled` until a search ends.
+Row blank_row(const KernelCase&);
 /// Returns true if a search that ended with this Row::stop would go on with more time.
 bool wants_time(std::string_view stop);
 
