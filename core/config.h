@@ -13,6 +13,7 @@
 namespace deplo {
 
 /// One value of a YAML document, with its place. Cheap to copy. Numbers and booleans are plain scalars: `"5"` is text.
+/// It has a method for each type of a value, and for a value that may be absent.
 class Config {
  public:
   struct Node;

@@ -53,8 +53,9 @@ std::string set_constant(std::string text, const std::string& file, const std::s
   return std::move(*changed);
 }
 
-/// Returns the file's text with its constants as `settings` say, followed by a call of its Model if there is `init`: the
-/// function that returns the constructor's arguments. The function named `inputs_function` returns those of the call.
+/// Returns the file's text with its constants as `settings` say, followed by a call of its Model if there is `init`:
+/// the function that returns the constructor's arguments. The function named `inputs_function` returns those of the
+/// call.
 std::string file_text(const SourceFlags& flags) {
   std::string text = read_text(*flags.file);
   for (const std::string& setting : flags.settings) text = set_constant(std::move(text), *flags.file, setting);

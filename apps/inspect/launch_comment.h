@@ -7,9 +7,9 @@
 
 namespace deplo::apps {
 
-/// Returns comment lines for the kernel's source: its blocks, threads, dynamic shared memory (in bytes) and parameters in
-/// order, each tensor map (in elements), which buffers must be 0 before a launch or are changed in place by it, and the
-/// compiler's options. Returns "" for a user's own kernel, whose text says its launch.
+/// Returns comment lines for the kernel's source: its blocks, threads, dynamic shared memory (in bytes) and parameters
+/// in order, each tensor map (in elements), which buffers must be 0 before a launch or are changed in place by it, and
+/// the compiler's options. Returns "" for a user's own kernel, whose text says its launch.
 std::string launch_comment(const measure::KernelCode&, const Target&);
 
 }  // namespace deplo::apps

@@ -54,6 +54,8 @@ void check_memory(const Subject& subject, bool whole, const engine::Plan& plan, 
                 Exit::environment);
 }
 
+/// A run of a graph or a tile program. The methods are the steps of three ways to run it: one launch after the other,
+/// the whole graph timed, and proofs.
 class Runner {
  public:
   Runner(const RunOptions& options, std::unique_ptr<Subject> subject, Progress& progress)

@@ -18,7 +18,8 @@ struct JsonLimits {
   std::size_t levels;   // nesting depth; copying and printing a value recurse
   std::size_t values;   // values held at once
   std::size_t members;  // members of one object
-  // true: an integer beyond 64 bits becomes a text with its digits, so that it stays distinct; false: the nearest double
+  // true: an integer beyond 64 bits becomes a text with its digits, so that it stays distinct;
+  // false: it becomes the nearest double
   bool big_integers_as_text = false;
 };
 

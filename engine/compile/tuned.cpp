@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cmath>
 #include <filesystem>
-#include <limits>
 #include <map>
 #include <set>
 #include <string>

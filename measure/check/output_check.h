@@ -30,8 +30,8 @@ class OutputCheck {
   OutputCheck(const ir::Program& loop, Device& device, Arrays& arrays, std::uint64_t seed, double tolerance,
               InputFiles files, Expectation expectation);
 
-  /// Remembers the bits of the inputs, if the kernels are not deplo's own. From now on, check() also finds a kernel that
-  /// wrote to an input. Call it when the inputs are written.
+  /// Remembers the bits of the inputs, if the kernels are not deplo's own. From now on, check() also finds a kernel
+  /// that wrote to an input. Call it when the inputs are written.
   void remember_inputs();
   void poison_outputs();
   /// Returns guard_hit, or wrong_result with index, expected value, found value and error; nullopt if the outputs are

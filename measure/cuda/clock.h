@@ -1,7 +1,6 @@
 // Measures the device's frequency during a sample with the device's own counters. This needs neither NVML nor special
 // rights.
 #pragma once
-#include <memory>
 #include <span>
 
 #include "measure/cuda/compiler/nvrtc.h"

@@ -1,6 +1,5 @@
 // Private to measure/cuda: a device's primary context, and the only stream that measure/cuda uses.
 #pragma once
-#include <string>
 
 #include "measure/cuda/driver.h"
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <limits>
-#include <utility>
 
 #include "ir/types/float16.h"
 #include "measure/cuda/device.h"

@@ -4,7 +4,6 @@
 #include <functional>
 #include <limits>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "core/outcome.h"

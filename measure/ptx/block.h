@@ -57,6 +57,7 @@ struct Issue {
   std::array<std::uint64_t, 2> matrices{};  // descriptors of the operands
 };
 
+/// A block of the running launch. Most methods give instructions its parts.
 class Block {
  public:
   Block(Machine&, Cluster&, std::int64_t index, std::uint32_t rank);

@@ -1,7 +1,6 @@
 // Binds the operands of one instruction. The rows of the table (table.h) use it.
 #pragma once
 #include <initializer_list>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +12,8 @@ namespace deplo::measure::ptx {
 /// The names of a kernel: registers, variables and labels.
 class Names;
 
-/// Gives the rows of the table the words of an opcode and the operands, each checked for its kind.
+/// Gives the rows of the table the words of an opcode and the operands, each checked for its kind. It has a method for
+/// each kind of operand.
 class Binder {
  public:
   Binder(Program&, Names&, const Statement&, std::vector<std::string_view> words, Instruction&);

@@ -1,7 +1,6 @@
 // The copies that use a tensor map. The machine has the arguments of cuTensorMapEncodeTiled as the map.
 #pragma once
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>

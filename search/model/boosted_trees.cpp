@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <xgboost/c_api.h>
 
-#include <cmath>
-
 #include "core/error.h"
 
 namespace deplo::search::model {

@@ -11,7 +11,6 @@
 //                clip(m), in units of the sources' deviation; m is added to the mean again
 //   batch        σ shrinks after each pick as if the value were known (Desautels, Krause and Burdick, JMLR 15, 2014)
 #pragma once
-#include <cstdint>
 #include <limits>
 #include <unordered_set>
 #include <vector>
@@ -25,7 +24,8 @@
 
 namespace deplo::search::model {
 
-/// Reads kappa, cost, clip, pool and mutants (model_parameters.h). Not thread-safe.
+/// Reads kappa, cost, clip, pool and mutants (model_parameters.h). Half of the methods are steps of a round of a
+/// searcher; the private half fits and conditions the model on the same records. Not thread-safe.
 class Surrogate {
  public:
   Surrogate(const Space&, const Settings&);

@@ -29,8 +29,8 @@
 //            options[0] (follow/4), else uniform among the unvisited
 //
 // share=0, c=0.5, backup=mean, D=0.1, widen=1000, follow=0, race=1 is SP-MCTS: Schadd et al., Single-Player Monte-Carlo
-// Tree Search, CG 2008; but no candidate is measured twice. Progressive widening: Chaslot et al., Progressive Strategies for
-// Monte-Carlo Tree Search, 2008: a fork of 40 options must not take 40 trials before anything deepens.
+// Tree Search, CG 2008; but no candidate is measured twice. Progressive widening: Chaslot et al., Progressive
+// Strategies for Monte-Carlo Tree Search, 2008: a fork of 40 options must not take 40 trials before anything deepens.
 #include <algorithm>
 #include <array>
 #include <cmath>

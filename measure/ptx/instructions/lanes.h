@@ -1,7 +1,6 @@
 // Instructions that each lane executes independently: a function of one value per operand.
 #pragma once
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <string_view>

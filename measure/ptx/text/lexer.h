@@ -1,7 +1,6 @@
 // PTX text → tokens (PTX ISA, "Lexical Elements").
 #pragma once
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <vector>
 
