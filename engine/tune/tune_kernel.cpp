@@ -301,10 +301,87 @@ class KernelTuner {
     return experiment_.seconds > 0 && budget_.seconds <= 0 && row_.trials + row_.known <= 1;
   }
 
-  void confirm();
-  std::vector<search::Candidate> finalists();
-  std::vector<search::Candidate> front();
-  std::string details() const;
+  std::vector<search::Candidate> finalists() {
+    // The choice among candidates with equal times must not depend on the order in which they were measured.
+    std::ranges::sort(ran_, {}, [&](const auto& ran) {
+      const Timed timed = measurer_.timed(ran.second, ran.first);
+      return std::tuple(timed.changes, timed.trail);
+    });
+    std::vector<double> times;
+    for (const auto& [us, candidate] : ran_) times.push_back(us);
+    const double fastest = times.empty() ? 0 : std::ranges::min(times);
+    for (double& us : times)
+      if (us <= slowest_of_equals(fastest)) us = fastest;
+    std::vector<search::Candidate> result;
+    // comes first, because it represents all candidates with the same source
+    if (row_.heuristic_us > 0) result.push_back(heuristic_);
+    if (const auto stored = measurer_.stored_best()) result.push_back(stored->candidate);
+    for (const search::Candidate& candidate : front()) result.push_back(candidate);
+    for (const std::size_t i : measure::finalists(times, session_.protocol)) result.push_back(ran_[i].second);
+    return result;
+  }
+
+  /// With several objectives, returns points of this run's front and of the store's front.
+  std::vector<search::Candidate> front() {
+    // points of each front, evenly spaced; confirming ten candidates takes a second or more
+    constexpr std::size_t max_points = 32;
+    std::vector<search::Candidate> run;
+    std::vector<measure::Point> points;
+    for (const auto& [trail, seen] : seen_) {
+      if (!seen.result.outcome.ok() || seen.candidate.effort < 1) continue;
+      points.push_back({seen.result.values, changes(seen.candidate->trail(), heuristic_->trail()), trail});
+      run.push_back(seen.candidate);
+    }
+    std::vector<search::Candidate> result;
+    const auto add = [&](std::size_t count, const auto& candidate_at) {
+      for (std::size_t i = 0; i < std::min(count, max_points); ++i)
+        result.push_back(candidate_at(count <= max_points ? i : i * (count - 1) / (max_points - 1)));
+    };
+    const std::vector<std::size_t> own = measure::pareto_front(points, objectives_);
+    add(own.size(), [&](std::size_t i) { return run[own[i]]; });
+    const std::vector<measure::TrialRecord> known = measurer_.front().trials;
+    add(known.size(), [&](std::size_t i) { return search::Candidate(space_.find(parse_trail(known[i].trail))); });
+    return result;
+  }
+
+  void confirm() {
+    narrator_.progress.status(narrator_.label, details() + "  confirming");
+    const double spent = now() - start_;
+    const double reserved = spent * (1 - search_share) / search_share;
+    const double rest = wants_time(row_.stop) ? 0 : budget_.share - spent;
+    const double seconds = std::min(budget_.seconds - spent, std::max(reserved, rest));
+    const auto finals = measurer_.confirm(finalists(), seconds);
+    const bool told = std::ranges::any_of(
+        finals, [](const Measurer::Final& final) { return measure::conclusive(final.outcome.status); });
+    if (cancelled_() || !told) return;  // the screened result remains
+    row_.best_us = 0;
+    row_.trail.clear();
+    std::vector<search::Candidate> valid;
+    std::vector<Timed> times;
+    std::vector<std::string> proofs;
+    for (const auto& [candidate, outcome, proof] : finals) {
+      if (!outcome.ok()) continue;
+      if (candidate == heuristic_) row_.heuristic_us = outcome.microseconds;
+      valid.push_back(candidate);
+      proofs.push_back(proof);
+      times.push_back(measurer_.timed(candidate, outcome.microseconds));
+    }
+    if (valid.empty()) return;
+    const std::size_t best = winner(times);
+    row_.best_us = times[best].microseconds;
+    row_.trail = times[best].trail;
+    row_.confirmed = true;
+    row_.proof = proofs[best];
+    if (valid[best]->trail() != heuristic_->trail()) session_.winners.push_back({valid[best]->trail(), work_});
+  }
+
+  std::string details() const {
+    const std::int64_t seen = row_.trials + row_.known;
+    std::string text = fmt::format("{} {}", seen, seen == 1 ? "trial" : "trials");
+    if (row_.best_us > 0) text += fmt::format("  best {} µs", significant(row_.best_us));
+    if (row_.best_us > 0 && row_.heuristic_us > 0) text += fmt::format("  {:.2f}x", row_.heuristic_us / row_.best_us);
+    return text + fmt::format("  {} left", duration(narrator_.deadline - now()));
+  }
 
   struct Seen {
     search::Candidate candidate;
@@ -335,88 +412,6 @@ class KernelTuner {
   double best_us_ = std::numeric_limits<double>::infinity();
   Row row_;
 };
-
-std::vector<search::Candidate> KernelTuner::finalists() {
-  // The choice among candidates with equal times must not depend on the order in which they were measured.
-  std::ranges::sort(ran_, {}, [&](const auto& ran) {
-    const Timed timed = measurer_.timed(ran.second, ran.first);
-    return std::tuple(timed.changes, timed.trail);
-  });
-  std::vector<double> times;
-  for (const auto& [us, candidate] : ran_) times.push_back(us);
-  const double fastest = times.empty() ? 0 : std::ranges::min(times);
-  for (double& us : times)
-    if (us <= slowest_of_equals(fastest)) us = fastest;
-  std::vector<search::Candidate> result;
-  // comes first, because it represents all candidates with the same source
-  if (row_.heuristic_us > 0) result.push_back(heuristic_);
-  if (const auto stored = measurer_.stored_best()) result.push_back(stored->candidate);
-  for (const search::Candidate& candidate : front()) result.push_back(candidate);
-  for (const std::size_t i : measure::finalists(times, session_.protocol)) result.push_back(ran_[i].second);
-  return result;
-}
-
-/// With several objectives, returns points of this run's front and of the store's front.
-std::vector<search::Candidate> KernelTuner::front() {
-  // points of each front, evenly spaced; confirming ten candidates takes a second or more
-  constexpr std::size_t max_points = 32;
-  std::vector<search::Candidate> run;
-  std::vector<measure::Point> points;
-  for (const auto& [trail, seen] : seen_) {
-    if (!seen.result.outcome.ok() || seen.candidate.effort < 1) continue;
-    points.push_back({seen.result.values, changes(seen.candidate->trail(), heuristic_->trail()), trail});
-    run.push_back(seen.candidate);
-  }
-  std::vector<search::Candidate> result;
-  const auto add = [&](std::size_t count, const auto& candidate_at) {
-    for (std::size_t i = 0; i < std::min(count, max_points); ++i)
-      result.push_back(candidate_at(count <= max_points ? i : i * (count - 1) / (max_points - 1)));
-  };
-  const std::vector<std::size_t> own = measure::pareto_front(points, objectives_);
-  add(own.size(), [&](std::size_t i) { return run[own[i]]; });
-  const std::vector<measure::TrialRecord> known = measurer_.front().trials;
-  add(known.size(), [&](std::size_t i) { return search::Candidate(space_.find(parse_trail(known[i].trail))); });
-  return result;
-}
-
-void KernelTuner::confirm() {
-  narrator_.progress.status(narrator_.label, details() + "  confirming");
-  const double spent = now() - start_;
-  const double reserved = spent * (1 - search_share) / search_share;
-  const double rest = wants_time(row_.stop) ? 0 : budget_.share - spent;
-  const double seconds = std::min(budget_.seconds - spent, std::max(reserved, rest));
-  const auto finals = measurer_.confirm(finalists(), seconds);
-  const bool told = std::ranges::any_of(
-      finals, [](const Measurer::Final& final) { return measure::conclusive(final.outcome.status); });
-  if (cancelled_() || !told) return;  // the screened result remains
-  row_.best_us = 0;
-  row_.trail.clear();
-  std::vector<search::Candidate> valid;
-  std::vector<Timed> times;
-  std::vector<std::string> proofs;
-  for (const auto& [candidate, outcome, proof] : finals) {
-    if (!outcome.ok()) continue;
-    if (candidate == heuristic_) row_.heuristic_us = outcome.microseconds;
-    valid.push_back(candidate);
-    proofs.push_back(proof);
-    times.push_back(measurer_.timed(candidate, outcome.microseconds));
-  }
-  if (valid.empty()) return;
-  const std::size_t best = winner(times);
-  row_.best_us = times[best].microseconds;
-  row_.trail = times[best].trail;
-  row_.confirmed = true;
-  row_.proof = proofs[best];
-  if (valid[best]->trail() != heuristic_->trail()) session_.winners.push_back({valid[best]->trail(), work_});
-}
-
-std::string KernelTuner::details() const {
-  const std::int64_t seen = row_.trials + row_.known;
-  std::string text = fmt::format("{} {}", seen, seen == 1 ? "trial" : "trials");
-  if (row_.best_us > 0) text += fmt::format("  best {} µs", significant(row_.best_us));
-  if (row_.best_us > 0 && row_.heuristic_us > 0) text += fmt::format("  {:.2f}x", row_.heuristic_us / row_.best_us);
-  return text + fmt::format("  {} left", duration(narrator_.deadline - now()));
-}
 
 }  // namespace
 

@@ -37,7 +37,28 @@ class Names {
     int bits = 0;
   };
 
-  Names(Program& program, const Module& module, const Function& function);
+  Names(Program& program, const Module& module, const Function& function) : program_(program), function_(function) {
+    const Place truth = allocate(1);
+    program_.presets.push_back({truth.place, 1, 1});
+    for (const Register& r : function.registers) registers_[r.name] = allocate(r.bits);
+    for (const Statement& s : function.statements) {
+      count(s.operands);
+      if (!s.guard.empty()) ++occurrences_[s.guard];
+    }
+    place_parameters(function);
+    place_shared(module, function);
+    std::uint64_t local_end = 0;
+    for (const Variable& v : function.variables)
+      if (v.space == Space::local || v.space == Space::param) place(v, local_end);
+    program_.local_bytes = aligned(local_end, 16);
+    for (const auto* variables : {&module.variables, &function.variables}) {
+      for (const Variable& v : *variables) {
+        if (v.space != Space::global) continue;
+        addresses_[v.name] = global_address(first_module_variable + program_.globals.size());
+        program_.globals.push_back(v);
+      }
+    }
+  }
 
   Place allocate(int bits) {
     const Place place{program_.register_bytes, bits};
@@ -46,10 +67,25 @@ class Names {
     return place;
   }
   const Place* find_register(const std::string& name) const { return value_of(registers_, name); }
-  const Place* find_special(const std::string& name);
+  const Place* find_special(const std::string& name) {
+    if (const auto found = specials_.find(name); found != specials_.end()) return &found->second;
+    const Special value = find_special_register(name);
+    if (value == nullptr) return nullptr;
+    const Place place = allocate(32);
+    program_.specials.push_back({place.place, value});
+    return &(specials_[name] = place);
+  }
   const std::uint64_t* find_address(const std::string& name) const { return value_of(addresses_, name); }
   const std::size_t* find_label(const std::string& name) const { return value_of(function_.labels, name); }
-  RegisterPlace constant(std::uint64_t value, int bits);
+  RegisterPlace constant(std::uint64_t value, int bits) {
+    if (bits < 64) value &= (std::uint64_t{1} << bits) - 1;
+    const auto [found, is_new] = constants_.try_emplace({value, bits}, 0);
+    if (is_new) {
+      found->second = allocate(bits).place;
+      program_.presets.push_back({found->second, std::max(bits, bits == 1 ? 1 : 16), value});
+    }
+    return found->second;
+  }
   /// Number of operands and guards of the kernel that use the name.
   int occurrences(const std::string& name) const {
     const int* const found = value_of(occurrences_, name);
@@ -60,10 +96,54 @@ class Names {
   }
 
  private:
-  void place_parameters(const Function&);
-  void place_shared(const Module&, const Function&);
-  void place(const Variable&, std::uint64_t& end);
-  void count(const std::vector<Operand>&);
+  void place_parameters(const Function& function) {
+    program_.parameters = function.parameters;
+    for (const Variable& v : function.parameters) {
+      const std::uint64_t offset = aligned(program_.parameter_bytes, v.align);
+      program_.parameter_offsets.push_back(offset);
+      addresses_[v.name] = param_start + offset;
+      program_.parameter_bytes = offset + v.size;
+    }
+  }
+
+  // Places static arrays in the order of their declarations, and then the dynamic shared memory of the launch (".extern
+  // .shared"). Like ptxas, throws Error if the static arrays that the kernel uses are too large.
+  void place_shared(const Module& module, const Function& function) {
+    constexpr std::uint64_t max_static = ir::gpu::static_shared_bytes;
+    std::uint64_t end = 0, used = 0;
+    for (const auto* variables : {&module.variables, &function.variables})
+      for (const Variable& v : *variables) {
+        if (v.space != Space::shared || v.size == 0) continue;
+        place(v, end);
+        if (occurrences(v.name) > 0) used += v.size;
+      }
+    if (used > max_static)
+      throw Error(
+          fmt::format("expected at most {} bytes of static shared memory in '{}', found {}; larger arrays must "
+                      "be dynamic (extern __shared__)",
+                      max_static, function.name, used));
+    program_.shared_bytes = end;
+    for (const Variable& v : module.variables) {
+      if (v.space != Space::shared || v.size > 0) continue;
+      program_.dynamic_shared = true;
+      program_.shared_bytes = std::max(program_.shared_bytes, aligned(end, std::max<std::uint64_t>(v.align, 16)));
+    }
+    for (const Variable& v : module.variables)
+      if (v.space == Space::shared && v.size == 0) addresses_[v.name] = shared_start + program_.shared_bytes;
+  }
+
+  void place(const Variable& v, std::uint64_t& end) {
+    end = aligned(end, v.align);
+    addresses_[v.name] = (v.space == Space::shared ? shared_start : local_start) + end;
+    end += v.size;
+  }
+
+  void count(const std::vector<Operand>& operands) {
+    for (const Operand& o : operands) {
+      if (!o.name.empty()) ++occurrences_[o.name];
+      count(o.parts);
+    }
+  }
 
   Program& program_;
   const Function& function_;
@@ -72,98 +152,6 @@ class Names {
   std::map<std::string, int> occurrences_;
   std::map<std::pair<std::uint64_t, int>, RegisterPlace> constants_;
 };
-
-Names::Names(Program& program, const Module& module, const Function& function)
-    : program_(program), function_(function) {
-  const Place truth = allocate(1);
-  program_.presets.push_back({truth.place, 1, 1});
-  for (const Register& r : function.registers) registers_[r.name] = allocate(r.bits);
-  for (const Statement& s : function.statements) {
-    count(s.operands);
-    if (!s.guard.empty()) ++occurrences_[s.guard];
-  }
-  place_parameters(function);
-  place_shared(module, function);
-  std::uint64_t local_end = 0;
-  for (const Variable& v : function.variables)
-    if (v.space == Space::local || v.space == Space::param) place(v, local_end);
-  program_.local_bytes = aligned(local_end, 16);
-  for (const auto* variables : {&module.variables, &function.variables}) {
-    for (const Variable& v : *variables) {
-      if (v.space != Space::global) continue;
-      addresses_[v.name] = global_address(first_module_variable + program_.globals.size());
-      program_.globals.push_back(v);
-    }
-  }
-}
-
-void Names::count(const std::vector<Operand>& operands) {
-  for (const Operand& o : operands) {
-    if (!o.name.empty()) ++occurrences_[o.name];
-    count(o.parts);
-  }
-}
-
-void Names::place_parameters(const Function& function) {
-  program_.parameters = function.parameters;
-  for (const Variable& v : function.parameters) {
-    const std::uint64_t offset = aligned(program_.parameter_bytes, v.align);
-    program_.parameter_offsets.push_back(offset);
-    addresses_[v.name] = param_start + offset;
-    program_.parameter_bytes = offset + v.size;
-  }
-}
-
-// Places static arrays in the order of their declarations, and then the dynamic shared memory of the launch (".extern
-// .shared"). Like ptxas, throws Error if the static arrays that the kernel uses are too large.
-void Names::place_shared(const Module& module, const Function& function) {
-  constexpr std::uint64_t max_static = ir::gpu::static_shared_bytes;
-  std::uint64_t end = 0, used = 0;
-  for (const auto* variables : {&module.variables, &function.variables})
-    for (const Variable& v : *variables) {
-      if (v.space != Space::shared || v.size == 0) continue;
-      place(v, end);
-      if (occurrences(v.name) > 0) used += v.size;
-    }
-  if (used > max_static)
-    throw Error(
-        fmt::format("expected at most {} bytes of static shared memory in '{}', found {}; larger arrays must "
-                    "be dynamic (extern __shared__)",
-                    max_static, function.name, used));
-  program_.shared_bytes = end;
-  for (const Variable& v : module.variables) {
-    if (v.space != Space::shared || v.size > 0) continue;
-    program_.dynamic_shared = true;
-    program_.shared_bytes = std::max(program_.shared_bytes, aligned(end, std::max<std::uint64_t>(v.align, 16)));
-  }
-  for (const Variable& v : module.variables)
-    if (v.space == Space::shared && v.size == 0) addresses_[v.name] = shared_start + program_.shared_bytes;
-}
-
-void Names::place(const Variable& v, std::uint64_t& end) {
-  end = aligned(end, v.align);
-  addresses_[v.name] = (v.space == Space::shared ? shared_start : local_start) + end;
-  end += v.size;
-}
-
-const Names::Place* Names::find_special(const std::string& name) {
-  if (const auto found = specials_.find(name); found != specials_.end()) return &found->second;
-  const Special value = find_special_register(name);
-  if (value == nullptr) return nullptr;
-  const Place place = allocate(32);
-  program_.specials.push_back({place.place, value});
-  return &(specials_[name] = place);
-}
-
-RegisterPlace Names::constant(std::uint64_t value, int bits) {
-  if (bits < 64) value &= (std::uint64_t{1} << bits) - 1;
-  const auto [found, is_new] = constants_.try_emplace({value, bits}, 0);
-  if (is_new) {
-    found->second = allocate(bits).place;
-    program_.presets.push_back({found->second, std::max(bits, bits == 1 ? 1 : 16), value});
-  }
-  return found->second;
-}
 
 int type_bits(std::string_view type) {
   if (type == "f16x2" || type == "bf16x2" || type == "tf32") return 32;
