@@ -55,6 +55,26 @@ std::vector<ir::Expr> place_in_slot(const ir::Stage& stage, const ir::Expr& slot
   return ir::physical_index(stage, in_slab, scope);
 }
 
+// How the threads of a block share the copies of a slab. On GPUs, neighbouring threads copy neighbouring elements
+// (strided). The threads of a CPU's block run one after the other, so each copies a contiguous run, and rows are read
+// from their beginning to their end. If the threads do not divide the copies, the first thread makes all of them. With
+// strided copies, matmuls of 77 and 197 rows took 1.1 to 1.4 times as long (docs/performance.md, "Copies by one
+// thread").
+enum class Sharing : std::uint8_t { strided, runs, first };
+
+Sharing sharing_of(std::int64_t copies, const KernelBuilder& kernel) {
+  if (!kernel.target.cpu || copies <= kernel.threads) return Sharing::strided;
+  return copies % kernel.threads == 0 ? Sharing::runs : Sharing::first;
+}
+
+// Returns the loop of one thread over its copies.
+ir::Loop copy_loop(std::int64_t copies, Sharing sharing, KernelBuilder& kernel) {
+  const std::string axis = kernel.fresh_axis();
+  if (sharing == Sharing::strided) return {{axis, copies, ir::Bind::free}, kernel.thread_id(), kernel.threads, 1, {}};
+  const std::int64_t parts = sharing == Sharing::runs ? kernel.threads : 1;
+  return {{axis, copies / parts, ir::Bind::free}, 0, 1, 1, {}};
+}
+
 }  // namespace
 
 StagePlaces::StagePlaces(const KernelBuilder& kernel) : kernel_(kernel) {
@@ -245,8 +265,7 @@ void StageLowering::load_box(const ir::Stage& stage, ir::Body& to) const {
   }
 }
 
-// Emits: for flat = thread; flat < copies; flat += threads: stage[position] = source[origin + position], or 0 outside
-// it.
+// Emits a loop over `flat`, the number of a copy: stage[position] = source[origin + position], or 0 outside it.
 void StageLowering::copy(const ir::Stage& stage, ir::Body& to) {
   const ir::Buffer& source = source_of(stage);
   ir::Ranges& scope = kernel_.scope;
@@ -254,11 +273,12 @@ void StageLowering::copy(const ir::Stage& stage, ir::Body& to) {
   std::int64_t copies = 1;
   for (std::size_t s = 0; s < stage.slab.size(); ++s)
     copies *= stage.slab[s].extent / copy_step(stage, source, s, lanes);
-  ir::Loop loop = copy_loop(copies);
+  const Sharing sharing = sharing_of(copies, kernel_);
+  ir::Loop loop = copy_loop(copies, sharing, kernel_);
   scope.emplace_back(loop.axis.name, ir::range_of(loop));
   const auto simple = [&](const ir::Expr& e) { return ir::simplify(e, scope); };
   const ir::Expr variable = ir::var(loop.axis.name);
-  const ir::Expr flat = simple(loop.step == 1 ? kernel_.thread_id() * loop.axis.extent + variable : variable);
+  const ir::Expr flat = simple(sharing == Sharing::runs ? kernel_.thread_id() * loop.axis.extent + variable : variable);
   std::vector<ir::Expr> position = slab_position(stage, source, flat, lanes), index = replication_.at(stage.origin);
   std::transform(position.begin(), position.end(), position.begin(), simple);
   ir::Expr inside = 1;
@@ -289,17 +309,10 @@ void StageLowering::copy(const ir::Stage& stage, ir::Body& to) {
     row = row + stage.prefetch;
     loop.body.insert(loop.body.begin(), ir::Prefetch{stage.source, std::move(index)});
   }
-  to.emplace_back(std::move(loop));
-}
-
-// On GPUs, neighbouring threads copy neighbouring elements. The threads of a CPU's block run one after the other, so
-// each copies a contiguous run, and rows are read from their beginning to their end.
-ir::Loop StageLowering::copy_loop(std::int64_t copies) {
-  const std::string axis = kernel_.fresh_axis();
-  const std::int64_t threads = kernel_.threads;
-  if (kernel_.target.cpu && copies % threads == 0 && copies > threads)
-    return {{axis, copies / threads, ir::Bind::free}, 0, 1, 1, {}};
-  return {{axis, copies, ir::Bind::free}, kernel_.thread_id(), threads, 1, {}};
+  if (sharing == Sharing::first)
+    to.emplace_back(ir::If{ir::equal(kernel_.thread_id(), 0), ir::single(std::move(loop))});
+  else
+    to.emplace_back(std::move(loop));
 }
 
 ir::Body StageLowering::copy_element(const ir::Stage& stage, const std::vector<ir::Expr>& to,

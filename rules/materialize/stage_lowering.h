@@ -66,7 +66,6 @@ class StageLowering {
   void start_boxes(std::span<const ir::Stmt> run, ir::Body& to) const;
   void load_box(const ir::Stage&, ir::Body& to) const;
   void copy(const ir::Stage&, ir::Body& to);
-  ir::Loop copy_loop(std::int64_t copies);
   ir::Body copy_element(const ir::Stage&, const std::vector<ir::Expr>& to, const std::vector<ir::Expr>& from,
                         int lanes);
   const ir::Buffer& source_of(const ir::Stage& stage) const { return *kernel_.tile_program.find(stage.source); }
