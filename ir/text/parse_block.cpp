@@ -1,4 +1,4 @@
-// Parsers of the statements of Kernel IR for programs that are lowered block by block.
+// Parsers of statements for programs that are lowered block by block, and that have no form (forms.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,8 +16,6 @@ void defined_value(Terms& in, std::string& name, DType& dtype) {
   in.expect({"<", "-"});
 }
 
-std::uint64_t bits(Terms& in) { return static_cast<std::uint64_t>(in.integer("bits", INT64_MIN, INT64_MAX)); }
-
 template <class Enum>
 Enum enumerated(Terms& in, std::string_view enumeration, std::string_view what) {
   const auto& words = tile_program::enumeration(enumeration).words;
@@ -28,15 +26,6 @@ Enum enumerated(Terms& in, std::string_view enumeration, std::string_view what) 
 
 tile_program::Scope scope(Terms& in) {
   return enumerated<tile_program::Scope>(in, "memory_scope", "tl_blk, device or sys");
-}
-
-// Reads `Constant(v1:i32 <- bits 5)`.
-Stmt constant(Terms& in) {
-  Constant s;
-  defined_value(in, s.dst, s.dtype);
-  in.expect("bits");
-  s.bits = bits(in);
-  return s;
 }
 
 // Reads `Compute(v3:i32 <- addi(v1, v2), overflow=1)`.
@@ -82,59 +71,8 @@ Stmt table(Terms& in) {
   in.expect("(");
   s.dtype = in.any_dtype();
   in.expect({")", "="});
-  do s.bits.push_back(bits(in));
+  do s.bits.push_back(in.bits());
   while (in.take_if(","));
-  return s;
-}
-
-Expr place(Terms& in, std::string& array) {
-  array = in.name("an array");
-  in.expect("[");
-  Expr index = in.expression();
-  in.expect("]");
-  return index;
-}
-
-Stmt get(Terms& in) {
-  Get s;
-  defined_value(in, s.dst, s.dtype);
-  s.index = place(in, s.array);
-  return s;
-}
-
-Stmt put(Terms& in) {
-  Put s;
-  s.index = place(in, s.array);
-  in.expect({"<", "-"});
-  s.value = in.name("a value");
-  return s;
-}
-
-Stmt address(Terms& in) {
-  Address s;
-  s.dst = in.new_name("a value");
-  in.expect({"<", "-"});
-  s.buffer = in.name("a buffer");
-  return s;
-}
-
-// Reads `LoadAt(v7 <- v6, strong)`.
-Stmt load_at(Terms& in) {
-  LoadAt s;
-  defined_value(in, s.dst, s.dtype);
-  s.address = in.name("an address");
-  s.strong = in.flag("strong");
-  return s;
-}
-
-// Reads `StoreAt(v6:f16 <- v7)`, which stores an f16 at the address v6.
-Stmt store_at(Terms& in) {
-  StoreAt s;
-  s.address = in.name("an address");
-  s.dtype = in.take_if(":") ? in.any_dtype() : DType::f32;
-  in.expect({"<", "-"});
-  s.value = in.name("a value");
-  s.strong = in.flag("strong");
   return s;
 }
 
@@ -172,11 +110,6 @@ Stmt branch(Terms& in) {
   return s;
 }
 
-Stmt forever(Terms& in) {
-  in.expect(":");
-  return Forever{nested(in)};
-}
-
 template <Jump::To to>
 Stmt jump(Terms&) {
   return Jump{to};
@@ -199,20 +132,13 @@ Stmt print_values(Terms& in) {
 
 std::span<const Keyword> block_keywords() {
   static constexpr Keyword keywords[] = {
-      {"Constant", enclosed<constant>},
       {"Compute", enclosed<compute>},
       {"Local", local},
       {"Table", table},
-      {"Get", enclosed<get>},
-      {"Put", enclosed<put>},
-      {"Address", enclosed<address>},
-      {"LoadAt", enclosed<load_at>},
-      {"StoreAt", enclosed<store_at>},
       {"Atomic", enclosed<atomic>},
       {"Fence", enclosed<fence>},
       {"Branch", branch<false>},
       {"Unless", branch<true>},
-      {"Forever", forever},
       {"Break", jump<Jump::To::after>},
       {"Continue", jump<Jump::To::next>},
       {"Return", jump<Jump::To::end>},

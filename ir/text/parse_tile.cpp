@@ -1,4 +1,4 @@
-// Parsers of the statements that Tile IR adds.
+// Parsers of the statements of Tile IR that have no form (forms.h).
 #include "ir/text/statements.h"
 #include "ir/text/words.h"
 
@@ -22,39 +22,6 @@ Stmt tile(Terms& in) {
   in.expect({")", ":"});
   t.body = nested(in);
   return t;
-}
-
-Stmt prefetch(Terms& in) {
-  Prefetch s;
-  in.element(s.buffer, s.index);
-  s.write = in.flag("write");
-  return s;
-}
-
-Stmt async_wait(Terms& in) {
-  AsyncWait s;
-  s.keep = in.field("keep", 0, 64);
-  if (in.take_if(",")) {
-    in.expect({"phase", "="});
-    s.phase = in.expression();
-    in.expect({",", "slot", "="});
-    s.slot = in.expression();
-  }
-  return s;
-}
-
-Stmt combine(Terms& in) {
-  Combine c;
-  c.acc = in.name("an accumulator");
-  in.expect(",");
-  c.op = in.op_field();
-  in.expect({",", "over", "=", "("});
-  in.separated(")", [&] { c.over.push_back(in.name("an axis")); });
-  if (in.take_if(",")) {
-    in.expect({"to", "="});
-    c.to = in.expression();
-  }
-  return c;
 }
 
 void stage_options(Terms& in, Stage& s) {
@@ -114,10 +81,7 @@ Stmt scale(Terms& in, std::string acc, Type type) {
 }
 
 std::span<const Keyword> tile_keywords() {
-  static constexpr Keyword keywords[] = {{"Tile", tile},
-                                         {"Prefetch", enclosed<prefetch>},
-                                         {"AsyncWait", enclosed<async_wait>},
-                                         {"Combine", enclosed<combine>}};
+  static constexpr Keyword keywords[] = {{"Tile", tile}};
   return keywords;
 }
 

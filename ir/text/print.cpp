@@ -4,6 +4,7 @@
 
 #include "core/text/match.h"
 #include "ir/program.h"
+#include "ir/text/forms.h"
 #include "ir/text/words.h"
 #include "ir/tile_program/text/quoted.h"
 
@@ -28,8 +29,8 @@ struct Option {
   std::int64_t number;
 };
 
-/// Prints programs. One function for each statement appends its text to `out`; a function `part` for each type prints
-/// the parts that statements share.
+/// Prints programs. Statements that have a form (forms.h) are printed by it. For each other statement, one function
+/// appends its text to `out`. A function `part` for each type prints the parts that statements share.
 class Printer {
  public:
   std::string out;
@@ -37,6 +38,36 @@ class Printer {
   template <class... Parts>
   void put(const Parts&... parts) {
     (part(parts), ...);
+  }
+
+  // What forms call.
+  void operator()(const auto&... parts) { put(parts...); }
+  bool given(std::string_view words, bool is_given) {
+    if (is_given) put(words);
+    return is_given;
+  }
+  void flag(std::string_view words, bool is_given) { given(words, is_given); }
+  void name(const std::string& name, std::string_view /*what*/) { put(name); }
+  void new_name(const std::string& name, std::string_view /*what*/) { put(name); }
+  void names(const std::vector<std::string>& names, std::string_view /*what*/) { put(names); }
+  void dtype(DType dtype) { put(dtype); }
+  void type(DType dtype) { type(Type{dtype, 1}); }
+  void type(const Type& type) {
+    if (type == Type{}) return;
+    put(':', type.dtype);
+    lanes(type.lanes);
+  }
+  void number(std::int64_t n, std::int64_t /*low*/, std::int64_t /*high*/, std::string_view /*what*/ = {}) { put(n); }
+  void option(std::string_view word, std::int64_t n, std::int64_t otherwise, std::int64_t /*high*/) {
+    if (n != otherwise) put(' ', word, '=', n);
+  }
+  void bits(std::uint64_t bits) { put(static_cast<std::int64_t>(bits)); }
+  void expression(const std::optional<Expr>& e) { put(*e); }
+  void element(const std::string& buffer, const std::vector<Expr>& index) { put(Element{buffer, index}); }
+  void list(const auto& items, std::string_view close) { put(items, close); }
+  void fragment_or_matrix(const std::variant<SharedMatrix, std::string>& a) {
+    if (const auto* fragment = std::get_if<std::string>(&a)) return put(*fragment);
+    text::form(std::get<SharedMatrix>(a), *this);
   }
 
   void body(const Body& statements, int indent) {
@@ -67,13 +98,11 @@ class Printer {
     out.append(digits, std::to_chars(digits, digits + sizeof digits, v).ptr);
   }
   void part(const Expr& e) { out += print(e); }
-  void part(DType d) { out += name(d); }
-  void part(Op op) { out += name(op); }
+  void part(DType d) { out += ir::name(d); }
+  void part(Op op) { out += ir::name(op); }
   void part(const Value& v) {
     put(v.name);
-    if (v.type == Type{}) return;
-    put(':', v.type.dtype);
-    lanes(v.type.lanes);
+    type(v.type);
   }
   void part(const Element& e) { put(e.buffer, '[', e.index, ']'); }
   void part(const Option& o) {
@@ -100,10 +129,6 @@ class Printer {
       separator = ", ";
     }
   }
-  void part(const SharedMatrix& m) {
-    put(Element{m.buffer, m.index}, m.transposed ? " transposed" : "", " swizzle=", m.swizzle);
-    put(Option{" leading", m.leading});
-  }
 
   // A range without a word means whole numbers for integer types and real numbers for floats.
   void fill(const Fill& f, DType dtype) {
@@ -114,6 +139,13 @@ class Printer {
   }
   void lanes(int n) {
     if (n != 1) put('x', n);
+  }
+
+  template <text::HasForm S>
+  void statement(const S& s, int indent) {
+    text::form(s, *this);
+    put('\n');
+    if constexpr (requires { s.body; }) body(s.body, indent + 1);
   }
 
   void statement(const Loop& l, int indent) {
@@ -163,107 +195,11 @@ class Printer {
     put(Option{" panel", s.panel}, Option{" pad", s.pad}, Option{" swizzle", s.swizzle}, Option{" lanes", s.lanes});
     put(s.pairs ? " pairs" : "", Option{" prefetch", s.prefetch});
     if (s.slots != 1) put(Option{" buffers", s.slots}, '@', s.slot);
-    if (s.transport != Transport::copy) put(' ', name(s.transport));
+    if (s.transport != Transport::copy) put(' ', ir::name(s.transport));
     if (!s.when.is_constant(1)) put(" when=", s.when);
     put('\n');
   }
-  void statement(const AsyncWait& s, int) {
-    put("AsyncWait(keep=", s.keep);
-    if (!s.phase.is_constant(0) || !s.slot.is_constant(0)) put(", phase=", s.phase, ", slot=", s.slot);
-    put(")\n");
-  }
-  void statement(const Combine& c, int) {
-    put("Combine(", c.acc, ", op=", c.op, ", over=(", c.over, ')');
-    if (c.to) put(", to=", *c.to);
-    put(")\n");
-  }
 
-  void statement(const Smem& s, int) {
-    put("Smem ", s.buffer, '[', s.shape, "] (", s.dtype, ')');
-    if (s.align != Smem{}.align) put(Option{" align", s.align});
-    put(s.registers ? " registers\n" : "\n");
-  }
-  void statement(const Init& i, int) { put("Init(", Value{i.acc, i.type}, ", op=", i.op, ")\n"); }
-  void statement(const Sync&, int) { put("Sync\n"); }
-  void statement(const TreeHalve& t, int) {
-    put("TreeHalve(", t.buffer);
-    if (!t.prefix.empty()) put('[', t.prefix, ']');
-    put(", op=", t.op, ", length=", t.length, ", tid=", t.tid, ")\n");
-  }
-  void statement(const LdMatrix& s, int) {
-    put("LdMatrix(", Value{s.dst, s.type}, " <- ", Element{s.buffer, s.index},
-        s.transposed ? ", transposed)\n" : ")\n");
-  }
-  void statement(const Pack& s, int) { put("Pack(", Value{s.dst, s.type}, " <- ", s.values, ")\n"); }
-  void statement(const QuadTranspose& s, int) { put("QuadTranspose(", Value{s.dst, s.type}, " <- ", s.values, ")\n"); }
-  void statement(const Mma& s, int) {
-    put("Mma(", s.sums, " <- ", s.a, ", ", s.b, ", part=", s.part, ", atom=", s.atom, ")\n");
-  }
-  void statement(const CopyPairs& s, int) {
-    put("CopyPairs(", Element{s.buffer, s.index}, ", ", Element{s.source, s.at}, ", dim=", s.dim, ")\n");
-  }
-  void statement(const CopyTransposed& s, int) {
-    put("CopyTransposed(", Element{s.buffer, s.index}, ", ", Element{s.source, s.at}, ", dim=", s.dim);
-    put(", size=", s.size, ")\n");
-  }
-  void statement(const DotPairs& s, int) {
-    put("DotPairs(", s.acc, " <- ", Element{s.a, s.at_a}, ", ", Element{s.b, s.at_b}, ")\n");
-  }
-  void statement(const Wgmma& s, int) {
-    put("Wgmma(", s.sums, " <- ");
-    match(s.a, [&](const auto& fragment_or_matrix) { put(fragment_or_matrix); });
-    put(", ", s.b, ", atom=", s.atom, ")\n");
-  }
-  void statement(const WgmmaFence& s, int) {
-    put("WgmmaFence(", s.sums, s.fragments.empty() ? "" : " <- ", s.fragments, ")\n");
-  }
-  void statement(const WgmmaCommit&, int) { put("WgmmaCommit\n"); }
-  void statement(const ProxyFence&, int) { put("ProxyFence\n"); }
-  void statement(const WgmmaWait& s, int) { put("WgmmaWait(keep=", s.keep, s.sums.empty() ? "" : ", ", s.sums, ")\n"); }
-  void statement(const WarpShuffle& s, int) {
-    put("WarpShuffle(", Value{s.dst, s.type}, " <- ", s.value, ", op=", s.op, ", length=", s.length, ")\n");
-  }
-  void statement(const ClusterSync&, int) { put("ClusterSync\n"); }
-  void statement(const ClusterLoad& s, int) {
-    put("ClusterLoad(", Value{s.dst, s.type}, " <- ", Element{s.buffer, s.index}, ", block=", s.block, ")\n");
-  }
-  void statement(const Prefetch& s, int) {
-    put("Prefetch(", Element{s.buffer, s.index}, s.write ? ", write)\n" : ")\n");
-  }
-  void statement(const CpAsyncCopy& s, int) {
-    put("CpAsyncCopy(", Element{s.buffer, s.index}, ", ", Element{s.source, s.at}, ", lanes=", s.lanes, ")\n");
-  }
-  void statement(const CpAsyncCommit&, int) { put("CpAsyncCommit\n"); }
-  void statement(const CpAsyncWait& s, int) { put("CpAsyncWait(keep=", s.keep, ")\n"); }
-  void statement(const MbarrierInit& s, int) {
-    put("MbarrierInit ", s.barrier, '[', s.slots, "] (count=", s.count, ")\n");
-  }
-  void statement(const MbarrierArriveExpectTx& s, int) {
-    put("MbarrierArriveExpectTx(", s.barrier, '[', s.slot, "], bytes=", s.bytes, ")\n");
-  }
-  void statement(const MbarrierArrive& s, int) {
-    put("MbarrierArrive(", s.barrier, '[', s.slot, ']');
-    if (s.block) put(", block=", *s.block);
-    put(")\n");
-  }
-  void statement(const MbarrierWait& s, int) {
-    put("MbarrierWait(", s.barrier, '[', s.slot, "], phase=", s.phase, ")\n");
-  }
-  void statement(const TmaDescriptor& s, int) {
-    put("TmaDescriptor ", s.name, '(', s.source, ", box=(", s.box, "))", Option{" swizzle", s.swizzle}, '\n');
-  }
-  void statement(const TmaLoad& s, int) {
-    put("TmaLoad(", Element{s.buffer, s.index}, ", ", Element{s.descriptor, s.coordinates}, ", ");
-    put(s.barrier, '[', s.slot, s.multicast ? "], multicast)\n" : "])\n");
-  }
-  void statement(const Produce& s, int indent) {
-    put("Produce(threads=", s.threads, Option{", own", s.own}, Option{", others", s.others}, "):\n");
-    body(s.body, indent + 1);
-  }
-
-  void statement(const Constant& s, int) {
-    put("Constant(", Value{s.dst, {s.dtype, 1}}, " <- bits ", static_cast<std::int64_t>(s.bits), ")\n");
-  }
   void statement(const Compute& s, int) {
     put("Compute(", Value{s.dst, {s.dtype, 1}}, " <- ", s.op->name, '(', s.args, ')');
     for (std::size_t i = 0; i < s.numbers.size(); ++i)
@@ -280,15 +216,6 @@ class Printer {
     put("Table ", s.array, " (", s.dtype, ") = ");
     put(std::vector<std::int64_t>(s.bits.begin(), s.bits.end()), '\n');
   }
-  void statement(const Get& s, int) { put("Get(", Value{s.dst, {s.dtype, 1}}, " <- ", s.array, '[', s.index, "])\n"); }
-  void statement(const Put& s, int) { put("Put(", s.array, '[', s.index, "] <- ", s.value, ")\n"); }
-  void statement(const Address& s, int) { put("Address(", s.dst, " <- ", s.buffer, ")\n"); }
-  void statement(const LoadAt& s, int) {
-    put("LoadAt(", Value{s.dst, {s.dtype, 1}}, " <- ", s.address, s.strong ? ", strong)\n" : ")\n");
-  }
-  void statement(const StoreAt& s, int) {
-    put("StoreAt(", Value{s.address, {s.dtype, 1}}, " <- ", s.value, s.strong ? ", strong)\n" : ")\n");
-  }
   void statement(const Atomic& s, int) {
     put("Atomic(", Value{s.dst, {s.dtype, 1}}, " <- ", s.address, ", ", s.args, ", ");
     put(s.mode ? word("rmw_mode", *s.mode) : "swap_if", ", ", word("memory_scope", s.scope), ")\n");
@@ -296,10 +223,6 @@ class Printer {
   void statement(const Fence& s, int) { put("Fence(", word("memory_scope", s.scope), ")\n"); }
   void statement(const Branch& s, int indent) {
     put(s.otherwise ? "Unless(" : "Branch(", s.condition, "):\n");
-    body(s.body, indent + 1);
-  }
-  void statement(const Forever& s, int indent) {
-    put("Forever:\n");
     body(s.body, indent + 1);
   }
   void statement(const Jump& s, int) {

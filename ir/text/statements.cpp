@@ -23,7 +23,7 @@ Stmt statement(Terms& in) {
 
 const Keyword* find_keyword(std::string_view word) {
   for (const std::span<const Keyword> keywords :
-       {loop_keywords(), tile_keywords(), kernel_keywords(), block_keywords()}) {
+       {loop_keywords(), tile_keywords(), formed_keywords(), block_keywords()}) {
     const auto found = std::ranges::find(keywords, word, &Keyword::word);
     if (found != keywords.end()) return &*found;
   }

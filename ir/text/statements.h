@@ -17,7 +17,7 @@ struct Keyword {
 };
 std::span<const Keyword> loop_keywords();    // parse_loop.cpp
 std::span<const Keyword> tile_keywords();    // parse_tile.cpp
-std::span<const Keyword> kernel_keywords();  // parse_kernel.cpp
+std::span<const Keyword> formed_keywords();  // parse_forms.cpp
 std::span<const Keyword> block_keywords();   // parse_block.cpp
 /// Returns nullptr if the word is not a keyword.
 const Keyword* find_keyword(std::string_view word);

@@ -247,23 +247,7 @@ std::vector<Expr> Terms::indices(std::string_view close) {
   return list;
 }
 
-void Terms::element(std::string& buffer, std::vector<Expr>& index) {
-  buffer = name("a buffer");
-  expect("[");
-  index = indices("]");
-}
-
-void Terms::slot(std::string& barrier, Expr& slot) {
-  barrier = name("a barrier");
-  expect("[");
-  slot = expression();
-  expect("]");
-}
-
-Op Terms::op_field() {
-  expect({"op", "="});
-  return op();
-}
+std::uint64_t Terms::bits() { return static_cast<std::uint64_t>(integer("bits", INT64_MIN, INT64_MAX)); }
 
 std::int64_t Terms::field(std::string_view word, std::int64_t low, std::int64_t high) {
   expect({word, "="});
@@ -274,12 +258,6 @@ std::int64_t Terms::option(std::string_view word, std::int64_t otherwise, std::i
   if (!take_if(word)) return otherwise;
   expect("=");
   return integer("a number", 1, high);
-}
-
-bool Terms::flag(std::string_view word) {
-  const bool is_there = take_if(",");
-  if (is_there) expect(word);
-  return is_there;
 }
 
 }  // namespace deplo::ir::text

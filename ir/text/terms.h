@@ -40,15 +40,11 @@ class Terms : public Lexer {
   std::vector<Arg> arguments(Op);  // as many arguments as the operation takes, and `)`
   Expr expression();
   std::vector<Expr> indices(std::string_view close);
-  void element(std::string& buffer, std::vector<Expr>& index);  // reads `buffer[index]`
-  void slot(std::string& barrier, Expr& slot);                  // reads `barrier[slot]`
+  std::uint64_t bits();  // the bits of a value, as a signed integer
 
-  Op op_field();                                                                   // reads `op=add`
   std::int64_t field(std::string_view word, std::int64_t low, std::int64_t high);  // reads `word=n`
   /// Reads `word=n`. Returns `otherwise` if the option is absent.
   std::int64_t option(std::string_view word, std::int64_t otherwise, std::int64_t high);
-
-  bool flag(std::string_view word);  // reads `, word`, which may be absent
 
   template <class F>
   void separated(std::string_view close, F&& item);  // reads `item, item close`
