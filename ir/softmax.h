@@ -25,8 +25,8 @@ Expr seen(const Body&, const Arg& score);
 /// The conjunction of both conditions, without a condition that is the constant 1.
 Expr both(const Expr&, const Expr&);
 
-/// The type to which the exponential that is multiplied by a weight may be rounded: the 16-bit type of the weight's
-/// elements in memory, as in PyTorch, or else f32.
+/// The type to which an exponential may be rounded before it is multiplied by a weight. It is the 16-bit type of the
+/// weight's elements in memory, as in PyTorch; f32 if these have another type.
 DType exponential_type(const Program&, const Arg& weight);
 
 /// Returns an Accum that changes nothing. It stands before the first step, so that the maximum starts there and can be

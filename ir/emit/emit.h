@@ -29,7 +29,7 @@ struct KernelSource {
   std::vector<TensorMap> tensor_maps = {};
   std::vector<std::size_t> zeroed = {};    // buffers that a separate launch zeroes before each launch (zeroed_buffers)
   std::vector<std::size_t> restored = {};  // buffers whose saved contents are restored before each launch
-  // Number of blocks in a cluster, which divides `blocks`; declared in the text as well.
+  // Number of blocks in a cluster. It divides `blocks`, and the source text declares it, too.
   std::int64_t cluster = 1;
   // True if a block may run on arbitrary data before the first launch, because it neither prints nor waits.
   bool dry_run = true;
