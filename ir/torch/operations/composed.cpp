@@ -45,12 +45,6 @@ std::vector<Id> median(const Given& g) {
   return {shaped(value), shaped(middle)};
 }
 
-python::Value call_median(const python::Call& c) {
-  const std::vector<Id> results = along_dimension<median>(Given(c));
-  if (results.size() == 1) return {python::Tensor{results[0]}};
-  return python::make_values_and_indices({python::Tensor{results[0]}}, {python::Tensor{results[1]}});
-}
-
 // The cross product of vectors of three elements. Without `dim`, torch.cross takes the first dimension of this extent.
 Id cross(const Given& g) {
   const Id a = g.tensor("input"), b = g.tensor("other");
@@ -406,7 +400,7 @@ Composites composed_functions() {
        made<moments<false>>("aten.var_mean", in_torch,
          "input, dim=None, unbiased=True, keepdim=False, *, correction=None"),
        made<along_dimension<index_fill>>("aten.index_fill", either, "input, dim, index, value"),
-       {{"median", either, "input, dim=None, keepdim=False", call_median}},
+       {{"median", either, "input, dim=None, keepdim=False", call_with_indices<along_dimension<median>>}},
        made<masked_scatter>("aten.masked_scatter", either, "input, mask, source"),
        made<along_dimension<scatter_reduce>>("aten.scatter_reduce", either,
          "input, dim, index, src, reduce, *, include_self=True"),

@@ -205,33 +205,20 @@ Id unit_matrix(const Given& g, std::int64_t n, std::int64_t m, DType dtype) {
   return g.to(g.apply("eq", g.reshape(g.range(0, n), {n, 1}), g.range(0, m)), dtype);
 }
 
-python::Value call_eye(const python::Call& c) {
-  const std::int64_t n = c.integer("n"), m = c.given("m") ? c.integer("m") : n;
-  return results_of(unit_matrix(Given(c), n, m, c.dtype("dtype", c.session.default_dtype)));
-}
-
-std::vector<Id> read_eye(pt2::Call& call) {
-  ignore_type(call);
-  const std::int64_t n = call.integer("n");
-  return {unit_matrix(Given(call), n, call.integer("m", n), call.output_type().dtype)};
+Id eye(const Given& g) {
+  g.ignore({"dtype", "layout", "device", "pin_memory"});
+  const std::int64_t n = g.integer("n");
+  return unit_matrix(g, n, g.integer("m", n), g.result_dtype());
 }
 
 /// Returns `steps` equally spaced numbers, from `start` to `end` inclusive.
-Id spaced(const Given& g, DType dtype) {
+Id linspace(const Given& g) {
+  g.ignore({"dtype", "layout", "device", "pin_memory"});
   const double start = g.number("start", 0), end = g.number("end", 0);
   const std::int64_t steps = g.integer("steps", 1);
   if (steps < 1) g.fail("steps", "at least 1");
   const double step = steps == 1 ? 0 : (end - start) / static_cast<double>(steps - 1);
-  return g.apply("add", g.apply("mul", g.to(g.range(0, steps), dtype), step), start);
-}
-
-python::Value call_linspace(const python::Call& c) {
-  return results_of(spaced(Given(c), c.dtype("dtype", c.session.default_dtype)));
-}
-
-std::vector<Id> read_linspace(pt2::Call& call) {
-  ignore_type(call);
-  return {spaced(Given(call), call.output_type().dtype)};
+  return g.apply("add", g.apply("mul", g.to(g.range(0, steps), g.result_dtype()), step), start);
 }
 
 std::vector<Id> filled(pt2::Call& call, double value) {
@@ -277,8 +264,8 @@ std::vector<Operation> creation_operations() {
         {"full", in_torch, "size, fill_value, *, dtype=None, device=None, requires_grad=False", call_full},
         {"empty", in_torch, sized, call_zeros},
         {"empty_like", in_torch, like, call_constant_like<0>},
-        {"eye", in_torch, "n, m=None, *, dtype=None, device=None, requires_grad=False", call_eye},
-        {"linspace", in_torch, "start, end, steps, *, dtype=None, device=None, requires_grad=False", call_linspace},
+        {"eye", in_torch, "n, m=None, *, dtype=None, device=None, requires_grad=False", call_made<eye>},
+        {"linspace", in_torch, "start, end, steps, *, dtype=None, device=None, requires_grad=False", call_made<linspace>},
         {"new_empty", as_method, sized_like, call_new<0>},
         {"new_zeros", as_method, sized_like, call_new<0>},
         {"new_ones", as_method, sized_like, call_new<1>},
@@ -288,7 +275,7 @@ std::vector<Operation> creation_operations() {
         {"full_like", in_torch, "input, fill_value, *, dtype=None, device=None", call_full_like}},
        {{"aten.full", read_full}, {"aten.full_like", read_full}, {"aten.new_full", read_full},
         {"aten.zeros", read_zeros}, {"aten.zeros_like", read_zeros}, {"aten.new_zeros", read_zeros},
-        {"aten.eye", read_eye}, {"aten.linspace", read_linspace},
+        {"aten.eye", read_made<eye>}, {"aten.linspace", read_made<linspace>},
         {"aten.ones", read_ones}, {"aten.ones_like", read_ones}, {"aten.new_ones", read_ones},
         {"aten.empty", read_zeros}, {"aten.empty_like", read_zeros}, {"aten.empty_permuted", read_empty_permuted},
         {"aten.empty_strided", read_empty_permuted}, {"aten.new_empty", read_zeros},

@@ -81,6 +81,11 @@ Composites written_functions();
 /// attribute is read by its name, if the signature (or the call in the file) has it.
 python::Value call_plain(const python::Call&);
 std::vector<Id> read_plain(pt2::Call&);
+/// The call of an operation on two tensors, or on a tensor and a number, with the signatures `two_tensors` and `infix`
+/// (in `.pt2` files: `self` and `other`).
+python::Value call_binary(const python::Call&);
+python::Value call_infix(const python::Call&);
+std::vector<Id> read_binary(pt2::Call&);
 /// Adds calls to a graph, either for an expression or for a `.pt2` file.
 struct Caller {
   std::function<Id(std::string_view op, std::vector<Id> args, Attributes)> add;

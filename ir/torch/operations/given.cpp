@@ -50,9 +50,12 @@ double Given::number(std::string_view argument, double fallback) const {
   return expression_ != nullptr ? expression_->number(argument) : file_->number(argument, fallback);
 }
 
-std::int64_t Given::integer(std::string_view argument, std::int64_t fallback) const {
-  if (!has(argument)) return fallback;
+std::int64_t Given::integer(std::string_view argument) const {
   return expression_ != nullptr ? expression_->integer(argument) : file_->integer(argument);
+}
+
+std::int64_t Given::integer(std::string_view argument, std::int64_t fallback) const {
+  return has(argument) ? integer(argument) : fallback;
 }
 
 bool Given::flag(std::string_view argument, bool fallback) const {
@@ -104,6 +107,20 @@ void Given::ignore(std::initializer_list<std::string_view> arguments) const {
 void Given::fail(std::string_view argument, std::string_view expected) const {
   if (expression_ != nullptr) expression_->fail(argument, expected);
   file_->fail(argument, expected);
+}
+
+DType Given::result_dtype() const {
+  if (file_ != nullptr) return file_->output_type().dtype;
+  return expression_->dtype("dtype", expression_->session.default_dtype);
+}
+
+Id Given::size() const {
+  return expression_ != nullptr ? expression_->session.size() : static_cast<Id>(file_->builder().size());
+}
+
+void Given::assign(std::string_view argument, Id value, Id first_new) const {
+  if (file_ != nullptr) return file_->assign(argument, value);
+  expression_->session.assign(expression_->value(argument), value, first_new);
 }
 
 std::size_t Given::dim(std::int64_t dim, std::size_t rank) const {

@@ -29,6 +29,7 @@ class Given : public Caller {
   }
 
   std::string_view name() const { return expression_ != nullptr ? expression_->name : file_->function; }
+  std::string_view op() const { return expression_ != nullptr ? expression_->op : file_->op; }
   bool has(std::string_view argument) const;  // whether the argument is given and not None
   /// In files, the argument `input` is called `self`.
   Id tensor(std::string_view argument) const;
@@ -39,6 +40,7 @@ class Given : public Caller {
   /// Returns a tensor. A number becomes a scalar node, which is named after its position in the call of an expression.
   Id operand(std::string_view argument, int position = 1) const;
   double number(std::string_view argument, double fallback) const;
+  std::int64_t integer(std::string_view argument) const;
   std::int64_t integer(std::string_view argument, std::int64_t fallback) const;
   bool flag(std::string_view argument, bool fallback) const;
   std::string text(std::string_view argument, std::string_view fallback) const;
@@ -51,6 +53,12 @@ class Given : public Caller {
   Shape integers_or(std::string_view argument, const Shape& extents) const;
   void ignore(std::initializer_list<std::string_view> arguments) const;
   [[noreturn]] void fail(std::string_view argument, std::string_view expected) const;
+
+  /// Returns the dtype of a tensor that the call creates: a file states it, and an expression may request it.
+  DType result_dtype() const;
+  Id size() const;  // the number of nodes so far
+  /// Changes a tensor argument in place. `first_new`: size() before the value was computed.
+  void assign(std::string_view argument, Id value, Id first_new) const;
 
   /// Normalises a dimension in -rank … rank - 1 to 0 … rank - 1. Throws Error if it is out of range.
   std::size_t dim(std::int64_t dim, std::size_t rank) const;
@@ -92,8 +100,8 @@ struct Scatter {
   Id x, index, source;
   std::size_t dim;
 };
-/// Places a source that may be larger than the index, into an x that may be larger than the index: the elements beyond
-/// the index do not take part. `place` gets parts of equal shapes, except in dimension `dim`.
+/// Places the source in x. Both may be larger than the index; their elements beyond the index do not take part. `place`
+/// gets parts of equal shapes, except in dimension `dim`.
 Id in_covered_part(const Given&, Scatter, const std::function<Id(const Scatter&)>& place);
 /// scatter_reduce, by 'sum', 'mean', 'prod', 'amax' or 'amin'. `with_self`: the old elements take part.
 Id scatter_reduced(const Given&, const Scatter&, const std::string& by, bool with_self);
@@ -122,6 +130,13 @@ auto along_dimension(const Given& g) {
 template <auto build>
 python::Value call_made(const python::Call& call) {
   return results_of(build(Given(call)));
+}
+/// The same for values and their indices, or for values alone.
+template <auto build>
+python::Value call_with_indices(const python::Call& call) {
+  const std::vector<Id> ids = build(Given(call));
+  if (ids.size() == 1) return results_of(ids[0]);
+  return python::make_values_and_indices(results_of(ids[0]), results_of(ids[1]));
 }
 template <auto build>
 std::vector<Id> read_made(pt2::Call& call) {

@@ -275,13 +275,6 @@ int decompose_logical(Emitter& e, const TensorCall& call) {
 
 // In expressions
 
-python::Value call_binary(const python::Call& c) { return c.node({c.tensor("input"), c.operand("other", 1)}); }
-
-python::Value call_infix(const python::Call& c) {
-  const Id left = c.operand("left", 0);
-  return c.node({left, c.operand("right", 1)});
-}
-
 // In a commutative operation, a number becomes the second argument, as in FX graphs.
 python::Value call_commuting(const python::Call& c) {
   const bool swap = !is_tensor(c.value("left"));
@@ -360,9 +353,9 @@ Id floor_divided(const Caller& c, Id x, Id divisor, bool remainder) {
   return remainder ? whole_remainder(c, x, divisor, true) : whole_quotient(c, x, divisor, true);
 }
 
-python::Value call_floor_divide(const python::Call& c) {
-  const Id x = c.operand("input", 0);
-  return results_of(floor_divided(caller_of(c), x, c.operand("other", 1), c.op == "remainder"));
+Id floor_divide(const Given& g) {
+  const Id x = g.operand("input", 0);
+  return floor_divided(g, x, g.operand("other"), g.op() == "remainder");
 }
 
 Id rounded_quotient(const Caller& c, Id x, Id divisor, bool down) {
@@ -417,16 +410,6 @@ python::Value call_outer(const python::Call& c) {
 }
 
 // In `.pt2` files
-
-std::vector<Id> read_binary(pt2::Call& call) {
-  const Id self = call.operand("self");
-  return call.node({self, call.operand("other")});
-}
-
-std::vector<Id> read_floor_divide(pt2::Call& call) {
-  const Id self = call.operand("self");
-  return {floor_divided(caller_of(call), self, call.operand("other"), call.op == "remainder")};
-}
 
 std::vector<Id> read_divide(pt2::Call& call) {
   const Id self = call.operand("self");
@@ -498,6 +481,18 @@ struct Division {
 
 }  // namespace
 
+python::Value call_binary(const python::Call& c) { return c.node({c.tensor("input"), c.operand("other", 1)}); }
+
+python::Value call_infix(const python::Call& c) {
+  const Id left = c.operand("left", 0);
+  return c.node({left, c.operand("right", 1)});
+}
+
+std::vector<Id> read_binary(pt2::Call& call) {
+  const Id self = call.operand("self");
+  return call.node({self, call.operand("other")});
+}
+
 Id remainder_towards_zero(const Caller& c, Id x, Id divisor) {
   if (const auto result = divided_as_f32(c, x, divisor, [&](Id a, Id b) { return remainder_towards_zero(c, a, b); }))
     return *result;
@@ -561,8 +556,9 @@ std::vector<Operation> binary_operations() {
        {{"aten.eq", read_binary}}},
       {"floor_divide", 1, 1, divisor_attributes, infer_floor_divide, evaluate_floor_divide<false>,
        decompose_floor_divide<ExprOp::div>,
-       {{"floor_divide", either, two_tensors, call_floor_divide}, {"//", as_infix, two_tensors, call_floor_divide}},
-       {{"aten.floor_divide", read_floor_divide}}},
+       {{"floor_divide", either, two_tensors, call_made<floor_divide>},
+        {"//", as_infix, two_tensors, call_made<floor_divide>}},
+       {{"aten.floor_divide", read_made<floor_divide>}}},
       {"ge", 2, 2, {}, infer_truth, evaluate_by<std::greater_equal<>>,
        decompose_comparison<Op::less_equal, Order::swapped>,
        {{"ge", either, two_tensors, call_binary}, {">=", as_infix, infix, call_infix}},
@@ -601,8 +597,9 @@ std::vector<Operation> binary_operations() {
        {{"aten.pow", read_pow}}},
       {"remainder", 1, 1, divisor_attributes, infer_floor_divide, evaluate_floor_divide<true>,
        decompose_floor_divide<ExprOp::mod>,
-       {{"remainder", either, two_tensors, call_floor_divide}, {"%", as_infix, two_tensors, call_floor_divide}},
-       {{"aten.remainder", read_floor_divide}}},
+       {{"remainder", either, two_tensors, call_made<floor_divide>},
+        {"%", as_infix, two_tensors, call_made<floor_divide>}},
+       {{"aten.remainder", read_made<floor_divide>}}},
       {"sub", 2, 2, {}, infer_sub, evaluate_by<std::minus<>>, decompose_arithmetic<Op::subtract>,
        {{"sub", either, scaled, call_scaled}, {"subtract", either, scaled, call_scaled},
         {"-", as_infix, infix, call_infix}},

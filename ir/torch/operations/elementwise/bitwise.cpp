@@ -70,33 +70,23 @@ std::string_view of_truth_values(std::string_view op) {
 }
 
 /// and, or, xor: the logical operation if both arguments are boolean.
-python::Value bits(const python::Call& c, Id a, Id b) {
-  const bool truth = c.type(a).dtype == DType::boolean && c.type(b).dtype == DType::boolean;
-  return {python::Tensor{c.session.call(truth ? of_truth_values(c.op) : c.op, {a, b})}};
+Id bits(const Given& g, Id a, Id b) {
+  const bool truth = g.dtype(a) == DType::boolean && g.dtype(b) == DType::boolean;
+  return g.call(truth ? of_truth_values(g.op()) : g.op(), {a, b});
 }
-python::Value call_bits(const python::Call& c) { return bits(c, c.tensor("input"), c.operand("other", 1)); }
+python::Value call_bits(const python::Call& c) {
+  const Id x = c.tensor("input");
+  return results_of(bits(Given(c), x, c.operand("other", 1)));
+}
 // A number becomes the second argument, as in FX graphs.
 python::Value call_infix_bits(const python::Call& c) {
   const bool swap = !is_tensor(c.value("left"));
   const Id first = c.operand(swap ? "right" : "left", 0);
-  return bits(c, first, c.operand(swap ? "left" : "right", 1));
+  return results_of(bits(Given(c), first, c.operand(swap ? "left" : "right", 1)));
 }
-
-python::Value call_shift(const python::Call& c) { return c.node({c.tensor("input"), c.operand("other", 1)}); }
-python::Value call_infix_shift(const python::Call& c) {
-  const Id left = c.operand("left", 0);
-  return c.node({left, c.operand("right", 1)});
-}
-
 std::vector<Id> read_bits(pt2::Call& call) {
-  const Id self = call.operand("self"), other = call.operand("other");
-  const bool truth = call.dtype(self) == DType::boolean && call.dtype(other) == DType::boolean;
-  return {call.add(truth ? of_truth_values(call.op) : call.op, {self, other})};
-}
-
-std::vector<Id> read_shift(pt2::Call& call) {
   const Id self = call.operand("self");
-  return call.node({self, call.operand("other")});
+  return {bits(Given(call), self, call.operand("other"))};
 }
 
 // -1 - x for integers, and logical_not for booleans.
@@ -116,14 +106,14 @@ std::vector<Operation> bitwise_operations() {
        {{"bitwise_and", either, two_tensors, call_bits}, {"&", as_infix, infix, call_infix_bits}},
        {{"aten.bitwise_and", read_bits}, {"aten.__and__", read_bits}}},
       {"bitwise_left_shift", 2, 2, {}, infer_bitwise, evaluate_shift<true>, decompose_shift<true>,
-       {{"bitwise_left_shift", either, two_tensors, call_shift}, {"<<", as_infix, infix, call_infix_shift}},
-       {{"aten.bitwise_left_shift", read_shift}, {"aten.__lshift__", read_shift}}},
+       {{"bitwise_left_shift", either, two_tensors, call_binary}, {"<<", as_infix, infix, call_infix}},
+       {{"aten.bitwise_left_shift", read_binary}, {"aten.__lshift__", read_binary}}},
       {"bitwise_or", 2, 2, {}, infer_bitwise, evaluate_bits<std::bit_or<std::int64_t>>, decompose_bits<Op::bit_or>,
        {{"bitwise_or", either, two_tensors, call_bits}, {"|", as_infix, infix, call_infix_bits}},
        {{"aten.bitwise_or", read_bits}, {"aten.__or__", read_bits}}},
       {"bitwise_right_shift", 2, 2, {}, infer_bitwise, evaluate_shift<false>, decompose_shift<false>,
-       {{"bitwise_right_shift", either, two_tensors, call_shift}, {">>", as_infix, infix, call_infix_shift}},
-       {{"aten.bitwise_right_shift", read_shift}, {"aten.__rshift__", read_shift}}},
+       {{"bitwise_right_shift", either, two_tensors, call_binary}, {">>", as_infix, infix, call_infix}},
+       {{"aten.bitwise_right_shift", read_binary}, {"aten.__rshift__", read_binary}}},
       {"bitwise_xor", 2, 2, {}, infer_bitwise, evaluate_bits<std::bit_xor<std::int64_t>>, decompose_bits<Op::bit_xor>,
        {{"bitwise_xor", either, two_tensors, call_bits}, {"^", as_infix, infix, call_infix_bits}},
        {{"aten.bitwise_xor", read_bits}, {"aten.__xor__", read_bits}}},

@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 #include "core/text/one_of.h"
-#include "ir/torch/operations/family.h"
+#include "ir/torch/operations/given.h"
 #include "ir/torch/operations/ops.h"
 
 namespace deplo::ir::torch {
@@ -309,15 +309,10 @@ int decompose_gather(Emitter& e, const TensorCall& call) {
   return e.gather(x, indices, call.shape(), std::move(coordinates), "gathered");
 }
 
-python::Value call_gather(const python::Call& c) {
-  const Id x = c.tensor("input"), index = c.tensor("index");
-  return {python::Tensor{pick(caller_of(c), x, index, c.integer("dim"))}};
-}
-
-std::vector<Id> read_gather(pt2::Call& call) {
-  call.ignore({"sparse_grad"});
-  const Id x = call.tensor("self");
-  return {pick(caller_of(call), x, call.tensor("index"), call.integer("dim"))};
+Id picked(const Given& g) {
+  g.ignore({"sparse_grad"});
+  const Id x = g.tensor("input"), index = g.tensor("index");
+  return pick(g, x, index, g.integer("dim"));
 }
 
 // one_hot
@@ -485,8 +480,8 @@ std::vector<Operation> index_operations() {
        {{"embedding", in_functional, "input, weight, padding_idx=None", call_embedding}},
        {{"aten.embedding", read_embedding}}},
       {"gather", 2, 2, dim_attribute, infer_gather, evaluate_gather, decompose_gather,
-       {{"gather", either, "input, dim, index", call_gather}},
-       {{"aten.gather", read_gather}}},
+       {{"gather", either, "input, dim, index", call_made<picked>}},
+       {{"aten.gather", read_made<picked>}}},
       {"index", 2, any_number, index_attributes, infer_index, evaluate_index, decompose_index,
        {},
        {{"aten.index", read_index}}},

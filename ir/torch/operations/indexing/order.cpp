@@ -74,12 +74,6 @@ std::vector<Id> running_extreme(const Given& g) {
   return {g.to(extreme, g.dtype(given)), g.to(index, DType::i64)};
 }
 
-template <bool largest>
-python::Value call_running_extreme(const python::Call& c) {
-  const std::vector<Id> results = along_dimension<running_extreme<largest>>(Given(c));
-  return python::make_values_and_indices({python::Tensor{results[0]}}, {python::Tensor{results[1]}});
-}
-
 python::Value call_cumsum(const python::Call& c) { return c.node({c.converted("input")}, {{"dim", c.integer("dim")}}); }
 
 std::vector<Id> read_cumsum(pt2::Call& call) {
@@ -93,10 +87,10 @@ std::vector<Id> read_cumsum(pt2::Call& call) {
 std::vector<Operation> order_operations() {
   return {
       {"cummax", 1, 1, dim_attribute, infer_extreme, evaluate_extreme<true>, decompose_scan<Op::maximum>,
-       {{"cummax", either, "input, dim", call_running_extreme<true>}},
+       {{"cummax", either, "input, dim", call_with_indices<along_dimension<running_extreme<true>>>}},
        {{"aten.cummax", read_made<along_dimension<running_extreme<true>>>}}},
       {"cummin", 1, 1, dim_attribute, infer_extreme, evaluate_extreme<false>, decompose_scan<Op::minimum>,
-       {{"cummin", either, "input, dim", call_running_extreme<false>}},
+       {{"cummin", either, "input, dim", call_with_indices<along_dimension<running_extreme<false>>>}},
        {{"aten.cummin", read_made<along_dimension<running_extreme<false>>>}}},
       {"cumprod", 1, 1, dim_attribute, infer_cumsum, evaluate_cumprod, decompose_scan<Op::multiply>,
        {{"cumprod", either, "input, dim, *, dtype=None", call_cumsum}},

@@ -122,7 +122,7 @@ int decompose_matmul(Emitter& e, const TensorCall& call) {
 }
 
 python::Value call_matmul(const python::Call& c) { return c.node({c.tensor("input"), c.tensor("other")}); }
-python::Value call_infix(const python::Call& c) { return c.node({c.tensor("left"), c.tensor("right")}); }
+python::Value call_infix_matmul(const python::Call& c) { return c.node({c.tensor("left"), c.tensor("right")}); }
 
 // mm accepts only tensors of two dimensions, and bmm only tensors of three.
 template <std::size_t rank>
@@ -204,7 +204,7 @@ std::vector<Operation> matmul_operations() {
        {{"matmul", either | in_linalg, "input, other", call_matmul},
         {"mm", either, "input, mat2", call_matmul_of<2>},
         {"bmm", either, "input, mat2", call_matmul_of<3>},
-        {"@", as_infix, "left, right", call_infix}},
+        {"@", as_infix, "left, right", call_infix_matmul}},
        {{"aten.matmul", read_matmul}, {"aten.mm", read_mm}, {"aten.bmm", read_mm}, {"aten.mv", read_mv},
         {"aten.addmm", read_addmm}, {"aten.baddbmm", read_baddbmm}}},
   };

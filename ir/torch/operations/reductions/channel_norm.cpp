@@ -90,10 +90,9 @@ Id group_norm(const Given& g) {
 
 // aten.native_group_norm(x, weight, bias, N, C, HxW, groups, eps). It also returns the means and the reciprocal
 // standard deviations, which are not supported.
-std::vector<Id> read_native_group_norm(pt2::Call& call) {
-  call.ignore({"N", "C", "HxW"});
-  const Given g(call);
-  return {by_groups(g, g.tensor("input"), g.integer("group", 1))};
+Id native_group_norm(const Given& g) {
+  g.ignore({"N", "C", "HxW"});
+  return by_groups(g, g.tensor("input"), g.integer("group", 1));
 }
 
 /// The running statistics of the channels after a batch: the mean, and the variance with a divisor of n - 1.
@@ -123,59 +122,38 @@ Shape dims_of_statistics(std::size_t first, std::size_t rank) {
 }
 
 // PyTorch moves the running statistics in place, if there are any and the batch's own statistics are used.
-template <class Assign>
-void assign_statistics(const Given& g, std::size_t first, Assign&& assign) {
+void assign_statistics(const Given& g, std::size_t first) {
   if (!g.has("running_mean") || !g.has("running_var")) return;
+  const Id first_new = g.size();
   const auto [mean, var] = moved_statistics(g, dims_of_statistics(first, g.rank(g.tensor("input"))));
-  assign("running_mean", mean);
-  assign("running_var", var);
+  g.assign("running_mean", mean, first_new);
+  g.assign("running_var", var, first_new);
 }
 
-void assign_statistics(pt2::Call& call, const Given& g, std::size_t first) {
-  assign_statistics(g, first, [&](std::string_view name, Id moved) { call.assign(name, moved); });
-}
-
-void assign_statistics(const python::Call& call, const Given& g, std::size_t first) {
-  const Id first_new = call.session.size();
-  assign_statistics(g, first,
-                    [&](std::string_view name, Id moved) { call.session.assign(call.value(name), moved, first_new); });
-}
-
-template <class AnyCall>
-Id moving_batch_norm(AnyCall& call) {
-  const Given g(call);
+Id moving_batch_norm(const Given& g) {
   const Id result = batch_norm(g);
-  if (g.flag("training", false)) assign_statistics(call, g, 0);
+  if (g.flag("training", false)) assign_statistics(g, 0);
   return result;
 }
 
-template <class AnyCall>
-Id moving_instance_norm(AnyCall& call) {
-  const Given g(call);
+Id moving_instance_norm(const Given& g) {
   const Id result = instance_norm(g);
-  if (g.flag("use_input_stats", true)) assign_statistics(call, g, 2);
+  if (g.flag("use_input_stats", true)) assign_statistics(g, 2);
   return result;
 }
-
-python::Value call_batch_norm(const python::Call& call) { return results_of(moving_batch_norm(call)); }
-python::Value call_instance_norm(const python::Call& call) { return results_of(moving_instance_norm(call)); }
-std::vector<Id> read_batch_norm(pt2::Call& call) { return {moving_batch_norm(call)}; }
-std::vector<Id> read_instance_norm(pt2::Call& call) { return {moving_instance_norm(call)}; }
 
 // aten._native_batch_norm_legit(x, weight, bias, training, momentum, eps), also with running statistics.
-std::vector<Id> read_batch_statistics(pt2::Call& call) {
-  call.ignore({"momentum", "running_mean", "running_var"});
-  const Given g(call);
-  if (!g.flag("training", false)) call.fail("training", "True");
-  assign_statistics(call, g, 0);
-  return {by_batch(g, g.tensor("input"))};
+Id native_batch_norm(const Given& g) {
+  g.ignore({"momentum", "running_mean", "running_var"});
+  if (!g.flag("training", false)) g.fail("training", "True");
+  assign_statistics(g, 0);
+  return by_batch(g, g.tensor("input"));
 }
 
 // The same for core ATen, which changes nothing in place. It returns the result, the batch's mean and reciprocal
 // standard deviation, and the moved statistics.
-std::vector<Id> read_functional_batch_norm(pt2::Call& call) {
-  const Given g(call);
-  if (!g.flag("training", false)) call.fail("training", "True");
+std::vector<Id> functional_batch_norm(const Given& g) {
+  if (!g.flag("training", false)) g.fail("training", "True");
   const Id x = g.tensor("input");
   const Id result = by_batch(g, x);
   const Shape dims = dims_of_statistics(0, g.rank(x));
@@ -216,15 +194,17 @@ constexpr std::string_view functional_instance =
 // clang-format off
 Composites channel_norms() {
   return {
-      {{"batch_norm", in_functional, functional_batch, call_batch_norm},
+      {{"batch_norm", in_functional, functional_batch, call_made<moving_batch_norm>},
        {"group_norm", in_functional, "input, num_groups, weight=None, bias=None, eps=1e-05", call_made<group_norm>},
-       {"instance_norm", in_functional, functional_instance, call_instance_norm},
+       {"instance_norm", in_functional, functional_instance, call_made<moving_instance_norm>},
        {"local_response_norm", in_functional, "input, size, alpha=0.0001, beta=0.75, k=1.0",
         call_made<local_response_norm>, "LocalResponseNorm"}},
-      {{"aten.batch_norm", read_batch_norm}, {"aten._native_batch_norm_legit_no_training", read_made<batch_norm>},
-       {"aten.group_norm", read_made<group_norm>}, {"aten.native_group_norm", read_native_group_norm},
-       {"aten.instance_norm", read_instance_norm}, {"aten._native_batch_norm_legit", read_batch_statistics},
-       {"aten._native_batch_norm_legit_functional", read_functional_batch_norm}}};
+      {{"aten.batch_norm", read_made<moving_batch_norm>},
+       {"aten._native_batch_norm_legit_no_training", read_made<batch_norm>},
+       {"aten.group_norm", read_made<group_norm>}, {"aten.native_group_norm", read_made<native_group_norm>},
+       {"aten.instance_norm", read_made<moving_instance_norm>},
+       {"aten._native_batch_norm_legit", read_made<native_batch_norm>},
+       {"aten._native_batch_norm_legit_functional", read_made<functional_batch_norm>}}};
 }
 // clang-format on
 
