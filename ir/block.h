@@ -20,7 +20,6 @@ struct Constant {
   std::string dst;
   DType dtype = DType::i32;
   std::uint64_t bits = 0;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::defines, s.dst); }
   bool operator==(const Constant&) const = default;
 };
@@ -34,7 +33,6 @@ struct Compute {
   std::vector<std::string> args;
   /// Returns the attribute of this name. CHECKs that the form has it.
   std::int64_t number(std::string_view attribute) const;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::value, s.args), see(Use::defines, s.dst); }
   bool operator==(const Compute&) const = default;
 };
@@ -53,7 +51,6 @@ struct Local {
   std::int64_t count = 1;
   Space space = Space::thread;
   std::int64_t offset = 0;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::declares, s.array); }
   bool operator==(const Local&) const = default;
 };
@@ -67,7 +64,6 @@ struct Table {
   std::string array;
   DType dtype = DType::i32;
   std::vector<std::uint64_t> bits;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::declares, s.array); }
   bool operator==(const Table&) const = default;
 };
@@ -78,7 +74,6 @@ struct Get {
   DType dtype = DType::i32;
   std::string array;
   Expr index;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::reads, s.array), see(s.index), see(Use::defines, s.dst); }
   bool operator==(const Get&) const = default;
 };
@@ -87,7 +82,6 @@ struct Put {
   std::string array;
   Expr index;
   std::string value;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::writes, s.array), see(s.index), see(Use::value, s.value); }
   bool operator==(const Put&) const = default;
 };
@@ -95,7 +89,6 @@ struct Put {
 /// dst = the address of the buffer's first element.
 struct Address {
   std::string dst, buffer;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::refers, s.buffer), see(Use::defines, s.dst); }
   bool operator==(const Address&) const = default;
 };
@@ -106,7 +99,6 @@ struct LoadAt {
   DType dtype = DType::f32;
   std::string address;
   bool strong = false;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::value, s.address), see(Use::defines, s.dst); }
   bool operator==(const LoadAt&) const = default;
 };
@@ -114,7 +106,6 @@ struct StoreAt {
   std::string address, value;
   DType dtype = DType::f32;
   bool strong = false;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::value, s.address), see(Use::value, s.value); }
   bool operator==(const StoreAt&) const = default;
 };
@@ -129,7 +120,6 @@ struct Atomic {
   std::string address;
   std::vector<std::string> args;
   tile_program::Scope scope = tile_program::Scope::device;  // the threads for which the access is atomic
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) {
     see(Use::value, s.address), see(Use::value, s.args), see(Use::defines, s.dst);
   }
@@ -138,7 +128,6 @@ struct Atomic {
 /// For all threads of the scope, the thread's accesses to global memory before the fence precede those after it.
 struct Fence {
   tile_program::Scope scope = tile_program::Scope::device;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto&, auto&) {}
   bool operator==(const Fence&) const = default;
 };
@@ -149,14 +138,12 @@ struct Branch {
   std::string condition;
   bool otherwise = false;
   Body body;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::value, s.condition), see(s.body); }
   bool operator==(const Branch&) const = default;
 };
 /// Repeats the body until a Jump leaves it.
 struct Forever {
   Body body;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(s.body); }
   bool operator==(const Forever&) const = default;
 };
@@ -164,7 +151,6 @@ struct Forever {
 struct Jump {
   enum class To : std::uint8_t { after, next, end };
   To to = To::after;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto&, auto&) {}
   bool operator==(const Jump&) const = default;
 };
@@ -177,7 +163,6 @@ struct Print {
     bool operator==(const Piece&) const = default;
   };
   std::vector<Piece> pieces;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) {
     for (auto& piece : s.pieces)
       if (!piece.value.empty()) see(Use::value, piece.value);

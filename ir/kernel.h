@@ -30,7 +30,6 @@ struct Init {  // acc = neutral(op)
   std::string acc;
   Type type;
   Op op = Op::add;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::defines, s.acc); }
   bool operator==(const Init&) const = default;
 };
@@ -47,7 +46,6 @@ struct TreeHalve {
   std::int64_t length = 1;
   std::vector<Expr> prefix;
   Expr tid;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::writes, s.buffer), see(s.prefix), see(s.tid); }
   bool operator==(const TreeHalve&) const = default;
 };
@@ -60,7 +58,6 @@ struct WarpShuffle {
   std::string value;
   Op op = Op::add;
   std::int64_t length = 32;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::value, s.value), see(Use::defines, s.dst); }
   bool operator==(const WarpShuffle&) const = default;
 };
@@ -77,7 +74,6 @@ struct LdMatrix {
   std::string buffer;
   std::vector<Expr> index;
   bool transposed = false;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::reads, s.buffer), see(s.index), see(Use::defines, s.dst); }
   bool operator==(const LdMatrix&) const = default;
 };
@@ -87,7 +83,6 @@ struct Pack {
   std::string dst;
   Type type;
   std::vector<std::string> values;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::value, s.values), see(Use::defines, s.dst); }
   bool operator==(const Pack&) const = default;
 };
@@ -100,7 +95,6 @@ struct QuadTranspose {
   Type type;
   std::vector<std::string> values;
   static constexpr int threads = 4;  // also the number of values and of pairs of lanes
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::value, s.values), see(Use::defines, s.dst); }
   bool operator==(const QuadTranspose&) const = default;
 };
@@ -112,7 +106,6 @@ struct Mma {
   std::string a, b;
   std::int64_t part = 0;
   std::string atom;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::value, s.a), see(Use::value, s.b), see(Use::defines, s.sums); }
   bool operator==(const Mma&) const = default;
 };
@@ -128,7 +121,6 @@ struct CopyPairs {
   std::vector<Expr> at;
   int dim = 0;
   std::vector<Expr> next() const;  // index of the second row (i = 1) in the source
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) {
     see(Use::reads, s.source), see(s.at), see(Use::writes, s.buffer), see(s.index);
   }
@@ -145,7 +137,6 @@ struct CopyTransposed {
   int dim = 0;
   int size = 16;
   std::vector<Expr> row(int j) const;  // index of row j in the source
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) {
     see(Use::reads, s.source), see(s.at), see(Use::writes, s.buffer), see(s.index);
   }
@@ -158,7 +149,6 @@ struct DotPairs {
   std::vector<Expr> at_a;
   std::string b;
   std::vector<Expr> at_b;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) {
     see(Use::reads, s.a), see(s.at_a), see(Use::reads, s.b), see(s.at_b), see(Use::defines, s.acc);
   }
@@ -188,7 +178,6 @@ struct Wgmma {
   std::variant<SharedMatrix, std::string> a;
   SharedMatrix b;
   std::string atom;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) {
     if (auto* fragment = std::get_if<std::string>(&s.a)) see(Use::value, *fragment);
     if (auto* matrix = std::get_if<SharedMatrix>(&s.a)) see(Use::reads, matrix->buffer), see(matrix->index);
@@ -199,12 +188,10 @@ struct Wgmma {
 /// Orders the threads' earlier accesses to these sums and fragments before the next Wgmma.
 struct WgmmaFence {
   std::vector<std::string> sums, fragments;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::value, s.fragments), see(Use::defines, s.sums); }
   bool operator==(const WgmmaFence&) const = default;
 };
 struct WgmmaCommit {  // makes a group of the products since the last commit
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto&, auto&) {}
   bool operator==(const WgmmaCommit&) const = default;
 };
@@ -213,7 +200,6 @@ struct WgmmaCommit {  // makes a group of the products since the last commit
 struct WgmmaWait {
   std::int64_t keep = 0;
   std::vector<std::string> sums;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::defines, s.sums); }
   bool operator==(const WgmmaWait&) const = default;
 };
@@ -223,7 +209,6 @@ struct WgmmaWait {
 /// A barrier of all threads of all blocks of the cluster. Afterwards they see each other's earlier writes to shared
 /// memory.
 struct ClusterSync {
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto&, auto&) {}
   bool operator==(const ClusterSync&) const = default;
 };
@@ -234,7 +219,6 @@ struct ClusterLoad {
   std::string buffer;
   std::vector<Expr> index;
   Expr block;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) {
     see(Use::reads, s.buffer), see(s.index), see(s.block), see(Use::defines, s.dst);
   }
@@ -251,14 +235,12 @@ struct CpAsyncCopy {
   std::string source;
   std::vector<Expr> at;
   int lanes = 1;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) {
     see(Use::reads, s.source), see(s.at), see(Use::writes, s.buffer), see(s.index);
   }
   bool operator==(const CpAsyncCopy&) const = default;
 };
 struct CpAsyncCommit {  // makes a group of the thread's copies since its last commit
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto&, auto&) {}
   bool operator==(const CpAsyncCommit&) const = default;
 };
@@ -266,7 +248,6 @@ struct CpAsyncCommit {  // makes a group of the thread's copies since its last c
 /// Sync.
 struct CpAsyncWait {
   std::int64_t keep = 0;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto&, auto&) {}
   bool operator==(const CpAsyncWait&) const = default;
 };
@@ -275,7 +256,6 @@ struct CpAsyncWait {
 /// orders after this statement (PTX ISA, "fence.proxy.async"). All threads of the block execute it together. Without
 /// the fence, a read may still wait in the queue of the memory unit when the copy arrives; an H200 showed this.
 struct ProxyFence {
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto&, auto&) {}
   bool operator==(const ProxyFence&) const = default;
 };
@@ -285,7 +265,6 @@ struct MbarrierInit {
   std::string barrier;
   std::int64_t slots = 1, count = 1;
   static constexpr std::int64_t object_bytes = 8;  // size and alignment of a barrier (PTX ISA, "mbarrier object")
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::declares, s.barrier); }
   bool operator==(const MbarrierInit&) const = default;
 };
@@ -293,7 +272,6 @@ struct MbarrierArriveExpectTx {
   std::string barrier;
   Expr slot;
   std::int64_t bytes = 0;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::refers, s.barrier), see(s.slot); }
   bool operator==(const MbarrierArriveExpectTx&) const = default;
 };
@@ -303,7 +281,6 @@ struct MbarrierArrive {
   std::string barrier;
   Expr slot;
   std::optional<Expr> block = std::nullopt;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) {
     see(Use::refers, s.barrier), see(s.slot);
     if (s.block) see(*s.block);
@@ -314,7 +291,6 @@ struct MbarrierArrive {
 struct MbarrierWait {
   std::string barrier;
   Expr slot, phase;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::refers, s.barrier), see(s.slot), see(s.phase); }
   bool operator==(const MbarrierWait&) const = default;
 };
@@ -325,7 +301,6 @@ struct TmaDescriptor {
   std::string name, source;
   std::vector<std::int64_t> box;
   int swizzle = 0;  // bytes
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(Use::reads, s.source), see(Use::declares, s.name); }
   bool operator==(const TmaDescriptor&) const = default;
 };
@@ -340,7 +315,6 @@ struct TmaLoad {
   std::string barrier;
   Expr slot;
   bool multicast = false;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) {
     see(Use::refers, s.descriptor), see(s.coordinates), see(Use::refers, s.barrier), see(s.slot);
     see(Use::writes, s.buffer), see(s.index);
@@ -356,7 +330,6 @@ struct Produce {
   std::int64_t threads = 32;
   std::int64_t own = 0, others = 0;
   Body body;
-  static constexpr Levels levels = Levels::kernel;
   static void parts(auto& s, auto& see) { see(s.body); }
   bool operator==(const Produce&) const = default;
 };

@@ -9,12 +9,18 @@ namespace deplo::ir {
 
 enum class Level : std::uint8_t { loop, tile, kernel };
 
-/// The levels that permit a statement: its member `levels`.
-enum class Levels : std::uint8_t { all, loop_and_tile, tile_and_kernel, tile, kernel };
-constexpr bool permits(Levels levels, Level level) {
-  if (levels == Levels::loop_and_tile) return level != Level::kernel;
-  if (levels == Levels::tile_and_kernel) return level != Level::loop;
-  return levels == Levels::all || (levels == Levels::tile ? level == Level::tile : level == Level::kernel);
+/// The levels that permit a statement: its member `levels`. A statement of Kernel IR alone has no such member.
+enum class Levels : std::uint8_t { all, loop_and_tile, tile_and_kernel, tile };
+/// Whether the level permits statements of type S.
+template <class S>
+constexpr bool permits(Level level) {
+  if constexpr (requires { S::levels; }) {
+    if (S::levels == Levels::loop_and_tile) return level != Level::kernel;
+    if (S::levels == Levels::tile_and_kernel) return level != Level::loop;
+    return S::levels == Levels::all || level == Level::tile;
+  } else {
+    return level == Level::kernel;
+  }
 }
 
 /// What a statement does with a name. `parts(statement, see)` lists the parts of a statement, const or not. It calls

@@ -81,7 +81,7 @@ Colour SymbolColours::describe(const Stmt& stmt) const {
       [&](const Write& s) {
         return mix(mix(8, static_cast<Colour>(s.mode)), mix(mix(at(s.buffer), indices(s.index)), of(s.value)));
       },
-      []<class S>(const S&) requires(!permits(S::levels, Level::loop)) {
+      []<class S>(const S&) requires(!permits<S>(Level::loop)) {
         CHECK(!"a statement of Loop IR");
         return Colour{0};
       });

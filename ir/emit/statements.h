@@ -20,7 +20,7 @@ void emit(KernelText&, const Smem&);
 void emit(KernelText&, const Sync&);
 void emit(KernelText&, const TreeHalve&);
 template <class S>
-requires(!permits(S::levels, Level::kernel)) void emit(KernelText&, const S&) { CHECK(!"a statement of Kernel IR"); }
+requires(!permits<S>(Level::kernel)) void emit(KernelText&, const S&) { CHECK(!"a statement of Kernel IR"); }
 void shared_array(KernelText&, std::string_view element, const std::string& name, std::int64_t count,
                   std::int64_t align);
 

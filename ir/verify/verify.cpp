@@ -87,8 +87,8 @@ void check_body(Context& c, const Body& body, const Loop* loop) {
   for (const Stmt& s : body) {
     c.statement = &s;
     if (s.as<Jump>() != nullptr && &s != &body.back()) fail("nothing follows it in its body");
-    match(s.node, [&](const auto& statement) {
-      if (!permits(statement.levels, c.program.level)) fail("not a statement of {} IR", name(c.program.level));
+    match(s.node, [&]<class S>(const S& statement) {
+      if (!permits<S>(c.program.level)) fail("not a statement of {} IR", name(c.program.level));
       check(c, statement);
     });
   }

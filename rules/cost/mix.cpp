@@ -237,8 +237,7 @@ class MixCounter {
         [](const ir::WgmmaFence&) {}, [](const ir::WgmmaCommit&) {}, [](const ir::MbarrierArrive&) {},
         [](const ir::Produce&) {}, [](const ir::MbarrierInit&) {}, [](const ir::MbarrierArriveExpectTx&) {},
         [](const ir::TmaDescriptor&) {}, [](const ir::ProxyFence&) {},
-        []<class S>(const S&) requires(!ir::permits(S::levels, ir::Level::kernel) ||
-                                       ir::is_listed<S>(ir::BlockStatements())) {
+        []<class S>(const S&) requires(!ir::permits<S>(ir::Level::kernel) || ir::is_listed<S>(ir::BlockStatements())) {
           CHECK(!"a statement of a scheduled kernel");
         });
   }

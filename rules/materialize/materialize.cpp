@@ -427,7 +427,7 @@ class Materializer {
 
   // Never called: a Stage is lowered with its run, and rule online_softmax leaves no SoftmaxSum.
   template <class T>
-  requires(!ir::permits(T::levels, ir::Level::tile) || std::is_same_v<T, ir::Stage> ||
+  requires(!ir::permits<T>(ir::Level::tile) || std::is_same_v<T, ir::Stage> ||
            std::is_same_v<T, ir::SoftmaxSum>) void lower(const T&, ir::Body&) {
     CHECK(!"a statement of Tile IR");
   }
