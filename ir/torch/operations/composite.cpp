@@ -1,9 +1,6 @@
 // Names without an operation of their own. Each becomes nothing at all, a number, or several operations.
 #include <fmt/format.h>
 
-#include <array>
-#include <string>
-
 #include "core/error.h"
 #include "ir/torch/operations/given.h"
 
@@ -51,104 +48,6 @@ std::vector<Id> read_dropout(pt2::Call& call) {
   return {x};
 }
 
-// Classification losses: log(sum(exp(x))) - x[target]
-
-struct Loss {
-  Id x, target;
-  bool normalised = false;  // x holds logarithms of probabilities
-  std::int64_t ignored = -100;
-  std::string reduction = "mean";
-  std::optional<Id> weight = {};  // one weight per class
-  double smoothing = 0;
-};
-
-/// Returns, for each row, minus the sum over the classes of the logarithms, each multiplied by the weight of its class.
-Id smooth_losses(const Caller& c, const Loss& loss, Id logarithms, std::int64_t dim) {
-  Id parts = logarithms;
-  if (loss.weight) {
-    Shape along(c.shape(logarithms).size(), 1);
-    along[static_cast<std::size_t>(dim)] = element_count(c.shape(*loss.weight));
-    parts = c.call("mul", {parts, c.call("reshape", {*loss.weight}, {{"shape", along}})});
-  }
-  return c.call("neg", {c.call("sum", {parts}, {{"dims", Shape{dim}}})});
-}
-
-Id reduced_loss(const Caller& c, const Loss& loss, Id losses, Id count) {
-  if (loss.reduction == "none") return losses;
-  const Id sum = c.call("sum", {losses});
-  return loss.reduction == "sum" ? sum : c.call("div", {sum, count});
-}
-
-/// The loss for a target that holds a probability for each class.
-Id probability_loss(const Caller& c, const Loss& loss, std::int64_t dim) {
-  const Id logarithms = c.call("log_softmax", {loss.x}, {{"dim", dim}});
-  const Shape shape = c.shape(loss.x);
-  const auto classes = static_cast<double>(shape[static_cast<std::size_t>(dim)]);
-  Id target = loss.target;
-  if (loss.smoothing != 0) {
-    target = c.call("mul", {target, c.scalar(1 - loss.smoothing)});
-    target = c.call("add", {target, c.scalar(loss.smoothing / classes)});
-  }
-  const Id losses = smooth_losses(c, loss, c.call("mul", {logarithms, target}), dim);
-  return reduced_loss(c, loss, losses, c.scalar(static_cast<double>(element_count(shape)) / classes));
-}
-
-Id class_loss(const Caller& c, const Loss& loss) {
-  const TensorType x = c.type(loss.x), target = c.type(loss.target);
-  if (!is_float(x.dtype) || x.shape.empty()) throw Error(fmt::format("expected logits of floats, found {}", print(x)));
-  const std::int64_t dim = x.shape.size() == 1 ? 0 : 1;
-  Shape rows = x.shape, picked = x.shape;
-  rows.erase(rows.begin() + dim);
-  picked[static_cast<std::size_t>(dim)] = 1;
-  if (is_float(target.dtype) && target.shape == x.shape && !loss.normalised) return probability_loss(c, loss, dim);
-  if (!is_index_type(target.dtype) || target.shape != rows)
-    throw Error(fmt::format("expected a class (int64) for each row {}, found {}", print(rows), print(target)));
-  const Id ignored = c.whole(loss.ignored);
-  const Id used = c.call("ne", {loss.target, ignored});
-  const Id index = c.call("where", {used, loss.target, c.scalar(0, DType::i32)});
-  const Id logarithms = loss.normalised ? loss.x : c.call("log_softmax", {loss.x}, {{"dim", dim}});
-  const Id taken = pick(c, logarithms, c.call("reshape", {index}, {{"shape", picked}}), dim);
-  Id losses = c.call("neg", {c.call("reshape", {taken}, {{"shape", rows}})}), count = c.call("sum", {used});
-  if (loss.weight) {
-    const Id weights = c.call("index_select", {*loss.weight, index}, {{"dim", std::int64_t{0}}});
-    losses = c.call("mul", {losses, weights});
-    count = c.call("sum", {c.call("where", {used, weights, c.scalar(0)})});
-  }
-  if (loss.smoothing != 0) {
-    const double part = loss.smoothing / static_cast<double>(x.shape[static_cast<std::size_t>(dim)]);
-    const Id smooth = c.call("mul", {smooth_losses(c, loss, logarithms, dim), c.scalar(part)});
-    losses = c.call("add", {c.call("mul", {losses, c.scalar(1 - loss.smoothing)}), smooth});
-  }
-  return reduced_loss(c, loss, c.call("where", {used, losses, c.scalar(0)}), count);
-}
-
-python::Value call_class_loss(const python::Call& c) {
-  for (const std::string_view argument : {"size_average", "reduce"})
-    if (c.given(argument)) c.fail(argument, "None (no other value is supported)");
-  const std::string_view reduction = c.text("reduction");
-  if (reduction != "none" && reduction != "mean" && reduction != "sum") c.fail("reduction", "'none', 'mean' or 'sum'");
-  const bool normalised = c.name == "nll_loss";
-  Loss loss = {c.tensor("input"), c.tensor("target"), normalised, c.integer("ignore_index"), std::string(reduction)};
-  if (c.given("weight")) loss.weight = c.tensor("weight");
-  if (c.has("label_smoothing")) loss.smoothing = c.number("label_smoothing");
-  return {python::Tensor{class_loss(caller_of(c), loss)}};
-}
-
-// The second result of nll_loss_forward, the total weight, is not supported.
-std::vector<Id> read_class_loss(pt2::Call& call, bool normalised) {
-  constexpr std::array reductions = {"none", "mean", "sum"};
-  const std::int64_t reduction = call.integer("reduction", 1);
-  if (reduction < 0 || reduction > 2) call.fail("reduction", "0, 1 or 2");
-  Loss loss = {call.tensor("self"), call.tensor("target"), normalised, call.integer("ignore_index", -100),
-               reductions[static_cast<std::size_t>(reduction)]};
-  if (call.has("weight")) loss.weight = call.tensor("weight");
-  loss.smoothing = call.number("label_smoothing", 0);
-  return {class_loss(caller_of(call), loss)};
-}
-
-std::vector<Id> read_cross_entropy(pt2::Call& call) { return read_class_loss(call, false); }
-std::vector<Id> read_nll_loss(pt2::Call& call) { return read_class_loss(call, true); }
-
 // Functions that return numbers
 
 TensorType type_of_input(const python::Call& c) {
@@ -194,13 +93,6 @@ Composites other_composites() {
       {"cuda", as_method, "input, device=None, non_blocking=False", call_made<unchanged>},
       {"dropout", in_functional, "input, p=0.5, training=True, inplace=False", call_made<unchanged>},
       {"dropout", in_torch, "input, p, train", call_made<unchanged>},
-      {"cross_entropy", in_functional,
-       "input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean', "
-       "label_smoothing=0.0",
-       call_class_loss},
-      {"nll_loss", in_functional,
-       "input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean'",
-       call_class_loss},
       {"size", as_method, "input, dim=None", call_size},
       {"dim", as_method, "input", call_dim},
       {"numel", either, "input", call_numel},
@@ -217,12 +109,6 @@ Composites other_composites() {
       {"aten.real", read_made<unchanged>},  // of a real tensor
       {"aten.resolve_conj", read_made<unchanged>},
       {"aten.resolve_neg", read_made<unchanged>},
-      {"aten.cross_entropy_loss", read_cross_entropy},
-      {"aten.nll_loss", read_nll_loss},
-      {"aten.nll_loss2d", read_nll_loss},
-      {"aten.nll_loss2d_forward", read_nll_loss},
-      {"aten.nll_loss_forward", read_nll_loss},
-      {"aten.nll_loss_nd", read_nll_loss},
       {"aten.dropout", read_dropout},
       {"aten.alpha_dropout", read_dropout},
       {"aten.feature_alpha_dropout", read_dropout},

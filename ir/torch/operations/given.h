@@ -28,6 +28,7 @@ class Given : public Caller {
     return other;
   }
 
+  bool is_in_file() const { return file_ != nullptr; }
   std::string_view name() const { return expression_ != nullptr ? expression_->name : file_->function; }
   std::string_view op() const { return expression_ != nullptr ? expression_->op : file_->op; }
   bool has(std::string_view argument) const;  // whether the argument is given and not None

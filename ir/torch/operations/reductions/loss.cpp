@@ -1,9 +1,10 @@
-// Losses of torch.nn, except the classification losses (composite.cpp).
+// Losses of torch.nn.
 #include <fmt/format.h>
 
 #include <cmath>
 #include <numbers>
 
+#include "core/error.h"
 #include "ir/torch/operations/given.h"
 
 namespace deplo::ir::torch {
@@ -18,7 +19,8 @@ std::string reduction_of(const Given& g) {
     if (number < 0 || number > 2) g.fail("reduction", "0, 1 or 2");
     return number == 0 ? "none" : number == 1 ? "mean" : "sum";
   }
-  const std::string text = g.text("reduction", "mean");
+  if (!g.has("reduction") && g.is_in_file()) return "mean";
+  const std::string text = g.text("reduction", "None");
   if (text != "none" && text != "mean" && text != "sum") g.fail("reduction", "'none', 'mean' or 'sum'");
   return text;
 }
@@ -218,6 +220,86 @@ Id multilabel_soft_margin_loss(const Given& g) {
   return reduced(g, g.call("mean", {weighted(g, losses)}, {{"dims", Shape{-1}}}));
 }
 
+// Classification losses: log(sum(exp(x))) - x[target]
+
+struct ClassLoss {
+  Id x, target;
+  bool normalised;  // x holds logarithms of probabilities
+  std::int64_t ignored;
+  std::string reduction;
+  std::optional<Id> weight;  // one weight per class
+  double smoothing;
+};
+
+/// Returns, for each row, minus the sum over the classes of the logarithms, each multiplied by the weight of its class.
+Id smooth_losses(const Caller& c, const ClassLoss& loss, Id logarithms, std::int64_t dim) {
+  Id parts = logarithms;
+  if (loss.weight) {
+    Shape along(c.shape(logarithms).size(), 1);
+    along[static_cast<std::size_t>(dim)] = element_count(c.shape(*loss.weight));
+    parts = c.call("mul", {parts, c.call("reshape", {*loss.weight}, {{"shape", along}})});
+  }
+  return c.call("neg", {c.call("sum", {parts}, {{"dims", Shape{dim}}})});
+}
+
+Id reduced_loss(const Caller& c, const ClassLoss& loss, Id losses, Id count) {
+  if (loss.reduction == "none") return losses;
+  const Id sum = c.call("sum", {losses});
+  return loss.reduction == "sum" ? sum : c.call("div", {sum, count});
+}
+
+/// The loss for a target that holds a probability for each class.
+Id probability_loss(const Caller& c, const ClassLoss& loss, std::int64_t dim) {
+  const Id logarithms = c.call("log_softmax", {loss.x}, {{"dim", dim}});
+  const Shape shape = c.shape(loss.x);
+  const auto classes = static_cast<double>(shape[static_cast<std::size_t>(dim)]);
+  Id target = loss.target;
+  if (loss.smoothing != 0) {
+    target = c.call("mul", {target, c.scalar(1 - loss.smoothing)});
+    target = c.call("add", {target, c.scalar(loss.smoothing / classes)});
+  }
+  const Id losses = smooth_losses(c, loss, c.call("mul", {logarithms, target}), dim);
+  return reduced_loss(c, loss, losses, c.scalar(static_cast<double>(element_count(shape)) / classes));
+}
+
+Id class_loss_of(const Caller& c, const ClassLoss& loss) {
+  const TensorType x = c.type(loss.x), target = c.type(loss.target);
+  if (!is_float(x.dtype) || x.shape.empty()) throw Error(fmt::format("expected logits of floats, found {}", print(x)));
+  const std::int64_t dim = x.shape.size() == 1 ? 0 : 1;
+  Shape rows = x.shape, picked = x.shape;
+  rows.erase(rows.begin() + dim);
+  picked[static_cast<std::size_t>(dim)] = 1;
+  if (is_float(target.dtype) && target.shape == x.shape && !loss.normalised) return probability_loss(c, loss, dim);
+  if (!is_index_type(target.dtype) || target.shape != rows)
+    throw Error(fmt::format("expected a class (int64) for each row {}, found {}", print(rows), print(target)));
+  const Id ignored = c.whole(loss.ignored);
+  const Id used = c.call("ne", {loss.target, ignored});
+  const Id index = c.call("where", {used, loss.target, c.scalar(0, DType::i32)});
+  const Id logarithms = loss.normalised ? loss.x : c.call("log_softmax", {loss.x}, {{"dim", dim}});
+  const Id taken = pick(c, logarithms, c.call("reshape", {index}, {{"shape", picked}}), dim);
+  Id losses = c.call("neg", {c.call("reshape", {taken}, {{"shape", rows}})}), count = c.call("sum", {used});
+  if (loss.weight) {
+    const Id weights = c.call("index_select", {*loss.weight, index}, {{"dim", std::int64_t{0}}});
+    losses = c.call("mul", {losses, weights});
+    count = c.call("sum", {c.call("where", {used, weights, c.scalar(0)})});
+  }
+  if (loss.smoothing != 0) {
+    const double part = loss.smoothing / static_cast<double>(x.shape[static_cast<std::size_t>(dim)]);
+    const Id smooth = c.call("mul", {smooth_losses(c, loss, logarithms, dim), c.scalar(part)});
+    losses = c.call("add", {c.call("mul", {losses, c.scalar(1 - loss.smoothing)}), smooth});
+  }
+  return reduced_loss(c, loss, c.call("where", {used, losses, c.scalar(0)}), count);
+}
+
+// cross_entropy and nll_loss. Of nll_loss_forward, the second result, the total weight, is not supported.
+Id class_loss(const Given& g) {
+  std::string reduction = reduction_of(g);
+  const Id x = g.tensor("input"), target = g.tensor("target");
+  const bool normalised = g.name().find("nll_loss") != std::string_view::npos;
+  return class_loss_of(g, {x, target, normalised, g.integer("ignore_index", -100), std::move(reduction),
+                           g.optional_tensor("weight"), g.number("label_smoothing", 0)});
+}
+
 constexpr std::string_view plain = "input, target, size_average=None, reduce=None, reduction='mean'";
 constexpr std::string_view with_weight = "input, target, size_average=None, reduce=None, reduction='mean', weight=None";
 constexpr std::string_view reducing_module = "size_average=None, reduce=None, reduction='mean'";
@@ -254,8 +336,16 @@ Composites losses() {
        {{"GaussianNLLLoss", stateless_module, "*, full=False, eps=1e-6, reduction='mean'",
         nullptr, {}, "gaussian_nll_loss"}},
        made<pairwise_distance>("aten.pairwise_distance", in_functional | in_torch,
-         "x1, x2, p=2.0, eps=1e-6, keepdim=False", "PairwiseDistance")},
-      {});
+         "x1, x2, p=2.0, eps=1e-6, keepdim=False", "PairwiseDistance"),
+       {{"cross_entropy", in_functional,
+         "input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean', "
+         "label_smoothing=0.0", call_made<class_loss>}},
+       {{"nll_loss", in_functional,
+         "input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean'",
+         call_made<class_loss>}}},
+      {{"aten.cross_entropy_loss", read_made<class_loss>}, {"aten.nll_loss", read_made<class_loss>},
+       {"aten.nll_loss2d", read_made<class_loss>}, {"aten.nll_loss2d_forward", read_made<class_loss>},
+       {"aten.nll_loss_forward", read_made<class_loss>}, {"aten.nll_loss_nd", read_made<class_loss>}});
 }
 // clang-format on
 
