@@ -121,10 +121,6 @@ class Reads {
   std::vector<Read> reads_;
 };
 
-}  // namespace
-
-namespace {
-
 // Chains of reshapes could double an expression at each step, and chains of concatenations the branches. A map that
 // would exceed this limit is not merged.
 constexpr int max_terms = 64;

@@ -254,10 +254,6 @@ class Parting {
   std::vector<ir::Expr> index_;  // index in the buffer, without its first dimension
 };
 
-}  // namespace
-
-namespace {
-
 /// All keys as one part. `why`: the reason why they cannot be split, used if `found` is nullopt.
 KeyParts unsplit(const ir::Program& attention, const std::optional<SweptKernel>& found, std::string why) {
   KeyParts result;
