@@ -198,7 +198,6 @@ void check(Context& c, const Mma& m) {
 
 void check(Context& c, const CopyPairs& s) {
   const Name& to = check_shared_access(c, s.buffer, s.index, pairs::depth * pairs::lanes);
-  c.index.set_gathers(true);
   const Name& from = check_access(c, s.source, s.at, pairs::lanes);
   for (const Name* name : {&to, &from})
     if (name->type.dtype != DType::bf16) fail("pairs must be of bf16, found {}", ir::name(name->type.dtype));
@@ -206,7 +205,6 @@ void check(Context& c, const CopyPairs& s) {
   if (static_cast<std::size_t>(s.dim) + 1 >= s.at.size())
     fail("dim={}: pairs must lie along a dimension other than the last", s.dim);
   check_access(c, s.source, s.next(), pairs::lanes);
-  c.index.set_gathers(false);
 }
 
 void check(Context& c, const CopyTransposed& s) {
@@ -219,10 +217,8 @@ void check(Context& c, const CopyTransposed& s) {
   const Name& to = check_shared_access(c, s.buffer, s.index, size);
   if (s.dim < 0 || static_cast<std::size_t>(s.dim) + 1 >= s.at.size())
     fail("dim={}: rows must lie along a dimension other than the last", s.dim);
-  c.index.set_gathers(true);
   check_access(c, s.source, s.row(size - 1), size);
   const Name& from = check_access(c, s.source, s.at, size);
-  c.index.set_gathers(false);
   for (const Name* name : {&to, &from})
     if (name->type.dtype != DType::f32)
       fail("only blocks of f32 can be transposed, found {}", ir::name(name->type.dtype));
@@ -231,9 +227,7 @@ void check(Context& c, const CopyTransposed& s) {
 
 void check(Context& c, const DotPairs& d) {
   check_accumulator(c, d.acc, {DType::f32, pairs::lanes}, Op::add);
-  c.index.set_gathers(true);
   const Name& a = check_access(c, d.a, d.at_a, pairs::depth);
-  c.index.set_gathers(false);
   const Name& b = check_shared_access(c, d.b, d.at_b, pairs::depth * pairs::lanes);
   for (const Name* name : {&a, &b})
     if (name->type.dtype != DType::bf16) fail("pairs must be of bf16, found {}", ir::name(name->type.dtype));
@@ -279,9 +273,7 @@ void check(Context& c, const ClusterLoad& l) {
 // PTX ISA, "cp.async": 4, 8 or 16 bytes from global to shared memory.
 void check(Context& c, const CpAsyncCopy& s) {
   const Name& to = check_shared_access(c, s.buffer, s.index, s.lanes);
-  c.index.set_gathers(true);
   const Name& from = check_access(c, s.source, s.at, s.lanes);
-  c.index.set_gathers(false);
   if (from.kind != Name::Kind::buffer) fail("`{}` is not in global memory", s.source);
   const DType stored = from.type.dtype;
   if (stored != to.type.dtype) fail("`{}` holds {}", s.source, name(stored));

@@ -255,7 +255,6 @@ void check(Context& c, const If& s) {
 void check(Context& c, const Load& l) {
   const bool bits = is_float16(l.type.dtype) && c.program.level == Level::kernel;
   check_type({bits ? DType::f32 : l.type.dtype, l.type.lanes}, c.program.level);
-  c.index.set_gathers(true);
   if (const Name* buffer = c.names.find(l.buffer);
       buffer != nullptr && buffer->stage != nullptr && buffer->stage->pairs && !c.in_pairs)
     fail("`{}` has its elements in pairs, for a loop of pairs", l.buffer);
@@ -263,7 +262,6 @@ void check(Context& c, const Load& l) {
   const auto vector_axis = std::exchange(c.vector_axis, apart ? nullptr : c.vector_axis);
   const DType stored =
       (reads_apart(l) ? check_lanes_apart(c, l) : check_access(c, l.buffer, l.index, l.type.lanes)).type.dtype;
-  c.index.set_gathers(false);
   c.vector_axis = vector_axis;
   if (l.type.dtype != (bits ? stored : value_type(stored))) fail("`{}` holds {}", l.buffer, name(stored));
   const Name& from = *c.names.find(l.buffer);
@@ -332,12 +330,10 @@ void check(Context& c, const SoftmaxSum& s) {
 
 void check(Context& c, const Write& w) {
   check_type({DType::f32, w.lanes}, c.program.level);
-  c.index.set_gathers(true);
   const bool anywhere = w.mode == WriteMode::assign && may_lie_apart(c, w.buffer);
   const auto vector_axis = std::exchange(c.vector_axis, anywhere ? nullptr : c.vector_axis);
   const Name& target = writes_apart(w) ? check_write_apart(c, w) : check_access(c, w.buffer, w.index, w.lanes);
   c.vector_axis = vector_axis;
-  c.index.set_gathers(false);
   if (!target.writable) fail("`{}` cannot be written", w.buffer);
   if (adds(w.mode) && target.kind == Name::Kind::shared) fail("+= works on global memory only");
   if (w.mode == WriteMode::add_together) check_together(c, w, target.type.dtype);

@@ -14,9 +14,8 @@ void check_vector_axis(const std::string& axis, const Name& buffer, const std::v
   }
 }
 
-}  // namespace
-
-Name& check_access(Context& c, const std::string& text, const std::vector<Expr>& index, int lanes) {
+// `gathers`: whether the index may name values.
+Name& access(Context& c, const std::string& text, const std::vector<Expr>& index, int lanes, bool gathers) {
   Name* buffer = c.names.find(text);
   if (buffer == nullptr) fail("buffer `{}` is not declared before this", text);
   const bool shared = buffer->kind == Name::Kind::shared;
@@ -26,13 +25,21 @@ Name& check_access(Context& c, const std::string& text, const std::vector<Expr>&
   if (index.size() != rank) fail("`{}` has {} dimensions, found {} indices", text, rank, index.size());
   if (lanes > 1 && (index.empty() || !buffer->unit_stride)) fail("the last dimension of `{}` has no stride of 1", text);
   c.index.begin_list();
+  c.index.set_gathers(gathers);
   for (std::size_t i = 0; i < rank; ++i) c.index.in_range(index[i], buffer->extents[i], i + 1 == rank ? lanes : 1, i);
+  c.index.set_gathers(false);
   if (c.vector_axis != nullptr) check_vector_axis(*c.vector_axis, *buffer, index);
   return *buffer;
 }
 
+}  // namespace
+
+Name& check_access(Context& c, const std::string& text, const std::vector<Expr>& index, int lanes) {
+  return access(c, text, index, lanes, true);
+}
+
 Name& check_shared_access(Context& c, const std::string& text, const std::vector<Expr>& index, int lanes) {
-  Name& buffer = check_access(c, text, index, lanes);
+  Name& buffer = access(c, text, index, lanes, false);
   if (buffer.kind != Name::Kind::shared) fail("`{}` is not shared memory", text);
   return buffer;
 }

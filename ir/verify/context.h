@@ -36,9 +36,9 @@ struct Context {
 // Each of these functions fails unless its statement holds.
 
 /// The buffer is in scope and has the rank of the index. The index is in range, and so are the `lanes` - 1 elements
-/// after it.
+/// after it. The index may name values.
 Name& check_access(Context&, const std::string& buffer, const std::vector<Expr>& index, int lanes);
-/// The same, and the buffer lies in shared memory.
+/// The same for a buffer in shared memory, whose index names no values.
 Name& check_shared_access(Context&, const std::string& buffer, const std::vector<Expr>& index, int lanes);
 /// The name is an accumulator with this type and operation. In Loop and Tile IR, its first use defines it.
 Name& check_accumulator(Context&, const std::string& name, const Type&, Op);
