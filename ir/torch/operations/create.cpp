@@ -168,36 +168,19 @@ Attribute literal(const python::Call& c, std::string_view parameter) {
   return *d;
 }
 
-python::Value filled(const python::Call& c, Shape shape, Attribute value, std::optional<DType> dtype) {
+// zeros, ones, empty and full, also as x.new_zeros and zeros_like. The shape is `size`, or else that of x; the dtype is
+// that of x by default. `value`: fills the tensor if the function has no fill_value.
+template <int value>
+python::Value call_filled(const python::Call& c) {
+  const std::optional<TensorType> like = c.has("input") ? std::optional(c.type(c.tensor("input"))) : std::nullopt;
+  const Shape shape = c.has("size") ? c.integers("size") : like->shape;
+  const Attribute fill = c.has("fill_value") ? literal(c, "fill_value") : Attribute(static_cast<double>(value));
+  std::optional<DType> dtype = like ? std::optional(like->dtype) : std::nullopt;
   if (c.given("dtype")) dtype = c.dtype("dtype");
-  if (!dtype && std::holds_alternative<double>(value)) dtype = c.session.default_dtype;
-  Attributes attributes = {{"shape", std::move(shape)}, {"value", value}};
+  if (!dtype && std::holds_alternative<double>(fill)) dtype = c.session.default_dtype;
+  Attributes attributes = {{"shape", shape}, {"value", fill}};
   if (dtype) attributes.emplace("dtype", *dtype);
   return c.node({}, std::move(attributes));
-}
-
-python::Value call_zeros(const python::Call& c) { return filled(c, c.integers("size"), 0.0, {}); }
-python::Value call_ones(const python::Call& c) { return filled(c, c.integers("size"), 1.0, {}); }
-python::Value call_full(const python::Call& c) { return filled(c, c.integers("size"), literal(c, "fill_value"), {}); }
-
-template <int value>
-python::Value call_constant_like(const python::Call& c) {
-  const TensorType& type = c.type(c.tensor("input"));
-  return filled(c, type.shape, static_cast<double>(value), type.dtype);
-}
-
-python::Value call_full_like(const python::Call& c) {
-  const TensorType& type = c.type(c.tensor("input"));
-  return filled(c, type.shape, literal(c, "fill_value"), type.dtype);
-}
-
-// x.new_zeros(…): the result has the dtype of x.
-template <int value>
-python::Value call_new(const python::Call& c) {
-  return filled(c, c.integers("size"), static_cast<double>(value), c.type(c.tensor("input")).dtype);
-}
-python::Value call_new_full(const python::Call& c) {
-  return filled(c, c.integers("size"), literal(c, "fill_value"), c.type(c.tensor("input")).dtype);
 }
 
 /// Returns a matrix with 1 where row and column are equal, and 0 elsewhere.
@@ -259,20 +242,21 @@ std::vector<Operation> creation_operations() {
          call_arange}},
        {{"aten.arange", read_arange}}},
       {"full", 0, 0, full_attributes, infer_full, evaluate_full, decompose_full,
-       {{"zeros", in_torch, sized, call_zeros},
-        {"ones", in_torch, sized, call_ones},
-        {"full", in_torch, "size, fill_value, *, dtype=None, device=None, requires_grad=False", call_full},
-        {"empty", in_torch, sized, call_zeros},
-        {"empty_like", in_torch, like, call_constant_like<0>},
+       {{"zeros", in_torch, sized, call_filled<0>},
+        {"ones", in_torch, sized, call_filled<1>},
+        {"full", in_torch, "size, fill_value, *, dtype=None, device=None, requires_grad=False", call_filled<0>},
+        {"empty", in_torch, sized, call_filled<0>},
+        {"empty_like", in_torch, like, call_filled<0>},
         {"eye", in_torch, "n, m=None, *, dtype=None, device=None, requires_grad=False", call_made<eye>},
-        {"linspace", in_torch, "start, end, steps, *, dtype=None, device=None, requires_grad=False", call_made<linspace>},
-        {"new_empty", as_method, sized_like, call_new<0>},
-        {"new_zeros", as_method, sized_like, call_new<0>},
-        {"new_ones", as_method, sized_like, call_new<1>},
-        {"new_full", as_method, "input, size, fill_value, *, dtype=None, device=None", call_new_full},
-        {"zeros_like", in_torch, like, call_constant_like<0>},
-        {"ones_like", in_torch, like, call_constant_like<1>},
-        {"full_like", in_torch, "input, fill_value, *, dtype=None, device=None", call_full_like}},
+        {"linspace", in_torch, "start, end, steps, *, dtype=None, device=None, requires_grad=False",
+         call_made<linspace>},
+        {"new_empty", as_method, sized_like, call_filled<0>},
+        {"new_zeros", as_method, sized_like, call_filled<0>},
+        {"new_ones", as_method, sized_like, call_filled<1>},
+        {"new_full", as_method, "input, size, fill_value, *, dtype=None, device=None", call_filled<0>},
+        {"zeros_like", in_torch, like, call_filled<0>},
+        {"ones_like", in_torch, like, call_filled<1>},
+        {"full_like", in_torch, "input, fill_value, *, dtype=None, device=None", call_filled<0>}},
        {{"aten.full", read_full}, {"aten.full_like", read_full}, {"aten.new_full", read_full},
         {"aten.zeros", read_zeros}, {"aten.zeros_like", read_zeros}, {"aten.new_zeros", read_zeros},
         {"aten.eye", read_made<eye>}, {"aten.linspace", read_made<linspace>},
