@@ -345,10 +345,6 @@ python::Value pair(const Sorted& s) {
   return python::make_values_and_indices({python::Tensor{s.values}}, {python::Tensor{s.indices}});
 }
 
-python::Value call_argsort(const python::Call& c) {
-  return c.node({c.tensor("input")}, {{"dim", c.integer("dim")}, {"descending", c.flag("descending")}});
-}
-
 python::Value call_sort(const python::Call& c) {
   return pair(sorted(caller_of(c), c.tensor("input"), c.integer("dim"), c.flag("descending")));
 }
@@ -479,7 +475,7 @@ std::vector<Operation> sort_operations() {
   using namespace sorting;
   return {
       {"argsort", 1, 1, argsort_attributes, infer_argsort, evaluate_argsort, decompose_argsort,
-       {{"argsort", either, "input, dim=-1, descending=False, *, stable=False", call_argsort},
+       {{"argsort", either, "input, dim=-1, descending=False, *, stable=False", call_plain},
         {"sort", either, "input, dim=-1, descending=False, *, stable=False", call_sort},
         {"topk", either, "input, k, dim=-1, largest=True, sorted=True", call_topk}},
        {{"aten.argsort", read_argsort}, {"aten.sort", read_sort}, {"aten.topk", read_topk}}},

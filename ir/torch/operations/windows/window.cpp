@@ -128,11 +128,6 @@ Id pad(const Given& g) {
   return g.call("pad", {x}, std::move(attributes));
 }
 
-std::vector<Id> read_constant_pad(pt2::Call& call) {
-  const Id x = call.tensor("self");
-  return call.node({x}, {{"pad", call.integers("pad")}, {"value", call.number("value", 0)}});
-}
-
 template <auto& mode>
 std::vector<Id> read_padding(pt2::Call& call) {
   const Id x = call.tensor("self");
@@ -275,7 +270,7 @@ std::vector<Operation> window_operations() {
   return {
       {"pad", 1, 1, pad_attributes, infer_pad, evaluate_pad, decompose_pad,
        {{"pad", in_functional, "input, pad, mode='constant', value=None", call_made<pad>}},
-       {{"aten.pad", read_made<pad>}, {"aten.constant_pad_nd", read_constant_pad},
+       {{"aten.pad", read_made<pad>}, {"aten.constant_pad_nd", read_made<pad>},
         {"aten.reflection_pad1d", read_padding<reflect>}, {"aten.reflection_pad2d", read_padding<reflect>},
         {"aten.reflection_pad3d", read_padding<reflect>}, {"aten.replication_pad1d", read_padding<replicate>},
         {"aten.replication_pad2d", read_padding<replicate>}, {"aten.replication_pad3d", read_padding<replicate>}}},
