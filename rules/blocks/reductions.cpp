@@ -138,11 +138,12 @@ void scan_row(Lowering& l, const Operation& op, const Rows& rows, const Expr& ro
   });
 }
 
-/// Each thread scans whole rows.
+/// Each thread scans whole rows. Every thread scans a one-element tile, because every thread holds it.
 void scan(Lowering& l, const Operation& op) {
   const Rows rows(l.type(op.operands[0]), op.number("dim"));
   l.order(op);
   for (const ValueId id : op.results) l.declare(id);
+  if (l.is_scalar(op.results[0])) return scan_row(l, op, rows, 0);
   l.each(rows.rows, [&](const At& at) { scan_row(l, op, rows, at.i); });
 }
 

@@ -303,6 +303,26 @@ TEST(Blocks, Control) {
   both.expect_equal({1, 1, 1});
 }
 
+/// Every thread holds a one-element tile, also the result of a scan.
+TEST(Blocks, AScanOfOneElement) {
+  Both both = written(R"(entry @f(%p: tile<ptr<f32>>) {
+  %c = constant <f32: 1.5> : tile<1xf32>
+  %s = scan %c dim=0 reverse=false identities=[0.5 : f32] : tile<1xf32> -> tile<1xf32>
+  (%a: tile<f32>, %b: tile<f32>) {
+    %d = addf %a, %b : tile<f32>
+    yield %d : tile<f32>
+  }
+  %i = iota : tile<64xi32>
+  %p1 = reshape %p : tile<ptr<f32>> -> tile<1xptr<f32>>
+  %pn = broadcast %p1 : tile<1xptr<f32>> -> tile<64xptr<f32>>
+  %at = offset %pn, %i : tile<64xptr<f32>>, tile<64xi32> -> tile<64xptr<f32>>
+  %all = broadcast %s : tile<1xf32> -> tile<64xf32>
+  %t = store_ptr_tko weak %at, %all : tile<64xptr<f32>>, tile<64xf32> -> token
+})");
+  both.launcher.add_pointer("p", ir::DType::f32, 64);
+  both.expect_equal({1, 1, 1});
+}
+
 TEST(Blocks, WhatIsPrinted) {
   Both both = written(R"(entry @f() {
   %x, %y, %z = get_tile_block_id : tile<i32>
