@@ -164,7 +164,7 @@ class Product {
     if (count < l_.threads)
       l_.guarded(ir::less(l_.thread(), count), walk_all);
     else
-      walk_all();
+      l_.scoped(walk_all);  // a sum that was read here has another value afterwards
     if (sums) l_.each(shape, [&](const At& at) { l_.set(result, at, narrowed(l_.read(*sums, at))); });
   }
 

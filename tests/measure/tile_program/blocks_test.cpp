@@ -323,6 +323,33 @@ TEST(Blocks, AScanOfOneElement) {
   both.expect_equal({1, 1, 1});
 }
 
+/// A product with one element along k, one sum per thread, whose result other threads read too.
+TEST(Blocks, AnOuterProduct) {
+  Both both = written(R"(entry @f(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
+  %i = iota : tile<64xi32>
+  %e = iota : tile<8xi32>
+  %f = itof %e signed : tile<8xi32> -> tile<8xf32>
+  %a = reshape %f : tile<8xf32> -> tile<8x1xf32>
+  %b = reshape %f : tile<8xf32> -> tile<1x8xf32>
+  %c = constant <f32: 1.0> : tile<8x8xf32>
+  %m = mmaf %a, %b, %c : tile<8x1xf32>, tile<1x8xf32>, tile<8x8xf32>
+  %x = reshape %m : tile<8x8xf32> -> tile<64xf32>
+  %p1 = reshape %p : tile<ptr<f32>> -> tile<1xptr<f32>>
+  %pn = broadcast %p1 : tile<1xptr<f32>> -> tile<64xptr<f32>>
+  %at = offset %pn, %i : tile<64xptr<f32>>, tile<64xi32> -> tile<64xptr<f32>>
+  %t = store_ptr_tko weak %at, %x : tile<64xptr<f32>>, tile<64xf32> -> token
+  %n = permute %m [1, 0] : tile<8x8xf32> -> tile<8x8xf32>
+  %y = reshape %n : tile<8x8xf32> -> tile<64xf32>
+  %q1 = reshape %q : tile<ptr<f32>> -> tile<1xptr<f32>>
+  %qn = broadcast %q1 : tile<1xptr<f32>> -> tile<64xptr<f32>>
+  %to = offset %qn, %i : tile<64xptr<f32>>, tile<64xi32> -> tile<64xptr<f32>>
+  %u = store_ptr_tko weak %to, %y : tile<64xptr<f32>>, tile<64xf32> -> token
+})");
+  for (const char* name : {"p", "q"}) both.launcher.add_pointer(name, ir::DType::f32, 64);
+  both.threads = {1, 64};
+  both.expect_equal({1, 1, 1});
+}
+
 TEST(Blocks, WhatIsPrinted) {
   Both both = written(R"(entry @f() {
   %x, %y, %z = get_tile_block_id : tile<i32>
