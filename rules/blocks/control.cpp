@@ -58,6 +58,7 @@ void fork(Lowering& l, const Name& condition, const Region& yes, const Region& n
 /// Adds an endless loop. If threads communicate in its body, a barrier precedes each iteration.
 void repeat(Lowering& l, const Operation& op, const std::function<void()>& head, std::function<void()> next) {
   const bool waits = l.plan.communicates(op.regions[0]);
+  const Waits::Accesses before = l.waits.since;
   l.owners.push_back(&op);
   l.next.push_back(std::move(next));
   l.add(ir::Forever{l.within([&] {
@@ -67,6 +68,7 @@ void repeat(Lowering& l, const Operation& op, const std::function<void()>& head,
   })});
   l.next.pop_back();
   l.owners.pop_back();
+  l.waits.since.join(before);  // without an iteration, no barrier of the body is executed
   if (waits) l.waits.barrier();
 }
 

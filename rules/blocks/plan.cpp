@@ -132,13 +132,17 @@ void Plan::join(const Region& region) {
 }
 
 bool Plan::communicates(const Region& region) const {
-  return std::any_of(region.operations.begin(), region.operations.end(), [&](const Operation& op) {
-    const bool passes = std::any_of(op.results.begin(), op.results.end(), [&](ValueId id) {
+  const auto one_passes = [&](const std::vector<ValueId>& values) {
+    return std::any_of(values.begin(), values.end(), [&](ValueId id) {
       return facts_[id].kept && facts_[id].crosses && type(id).is_tile() && !is_scalar(type(id));
     });
-    return passes || op.form->name == "reduce" || op.form->name == "scan" || op.form->name.ends_with("_tko") ||
+  };
+  const auto waits = [&](const Operation& op) {
+    return one_passes(op.results) || op.form->name == "reduce" || op.form->name == "scan" ||
+           op.form->name.ends_with("_tko") ||
            std::any_of(op.regions.begin(), op.regions.end(), [&](const Region& r) { return communicates(r); });
-  });
+  };
+  return one_passes(region.arguments) || std::any_of(region.operations.begin(), region.operations.end(), waits);
 }
 
 }  // namespace deplo::rules::blocks

@@ -350,6 +350,79 @@ TEST(Blocks, AnOuterProduct) {
   both.expect_equal({1, 1, 1});
 }
 
+/// Without an iteration, the barriers in a loop are not executed. The reads after the loop need one of their own.
+TEST(Blocks, ALoopWithoutIterations) {
+  Both both = written(R"(entry @f(%p: tile<ptr<f32>>, %n: tile<i32>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %half = constant <f32: 0.5> : tile<64xf32>
+  %i = iota : tile<64xi32>
+  %p1 = reshape %p : tile<ptr<f32>> -> tile<1xptr<f32>>
+  %pn = broadcast %p1 : tile<1xptr<f32>> -> tile<64xptr<f32>>
+  %at = offset %pn, %i : tile<64xptr<f32>>, tile<64xi32> -> tile<64xptr<f32>>
+  %v, %t = load_ptr_tko weak %at : tile<64xptr<f32>> -> tile<64xf32>, token
+  %x = addf %v, %half : tile<64xf32>
+  %s = for %k in (%zero to %n, step %one) : tile<i32> iter_values(%a = %half) -> (tile<64xf32>) {
+    %h = mulf %a, %half : tile<64xf32>
+    %m = reshape %x : tile<64xf32> -> tile<8x8xf32>
+    %o = permute %m [1, 0] : tile<8x8xf32> -> tile<8x8xf32>
+    %r = reshape %o : tile<8x8xf32> -> tile<64xf32>
+    %b = addf %h, %r : tile<64xf32>
+    continue %b : tile<64xf32>
+  }
+  %e = reshape %x : tile<64xf32> -> tile<16x4xf32>
+  %f = permute %e [1, 0] : tile<16x4xf32> -> tile<4x16xf32>
+  %g = reshape %f : tile<4x16xf32> -> tile<64xf32>
+  %y = addf %s, %g : tile<64xf32>
+  %u = store_ptr_tko weak %at, %y token = %t : tile<64xptr<f32>>, tile<64xf32> -> token
+})");
+  both.launcher.add_pointer("p", ir::DType::f32, 64);
+  for (const std::int64_t n : {0, 2}) {
+    both.launcher.launch.arguments.resize(1);
+    both.launcher.scalar(n);
+    both.expect_equal({1, 1, 1});
+  }
+}
+
+/// Threads read a carried tile in another order. Between the iterations, nothing else needs a barrier.
+TEST(Blocks, ACarriedTileThatMoves) {
+  Both both = written(R"(entry @f(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %three = constant <i32: 3> : tile<i32>
+  %half = constant <f32: 0.5> : tile<64xf32>
+  %double = constant <f32: 2.0> : tile<128xf32>
+  %i = iota : tile<64xi32>
+  %p1 = reshape %p : tile<ptr<f32>> -> tile<1xptr<f32>>
+  %pn = broadcast %p1 : tile<1xptr<f32>> -> tile<64xptr<f32>>
+  %at = offset %pn, %i : tile<64xptr<f32>>, tile<64xi32> -> tile<64xptr<f32>>
+  %j = iota : tile<128xi32>
+  %q1 = reshape %q : tile<ptr<f32>> -> tile<1xptr<f32>>
+  %qn = broadcast %q1 : tile<1xptr<f32>> -> tile<128xptr<f32>>
+  %to = offset %qn, %j : tile<128xptr<f32>>, tile<128xi32> -> tile<128xptr<f32>>
+  %v, %t = load_ptr_tko weak %at : tile<64xptr<f32>> -> tile<64xf32>, token
+  %w, %u = load_ptr_tko weak %to : tile<128xptr<f32>> -> tile<128xf32>, token
+  %x = addf %w, %double : tile<128xf32>
+  %s, %z = for %k in (%zero to %three, step %one) : tile<i32> iter_values(%a = %v, %b = %x) -> (tile<64xf32>, tile<128xf32>) {
+    %m = reshape %a : tile<64xf32> -> tile<8x8xf32>
+    %n = permute %m [1, 0] : tile<8x8xf32> -> tile<8x8xf32>
+    %o = reshape %n : tile<8x8xf32> -> tile<64xf32>
+    %c = addf %o, %half : tile<64xf32>
+    %d = mulf %b, %double : tile<128xf32>
+    continue %c, %d : tile<64xf32>, tile<128xf32>
+  }
+  %e = reshape %x : tile<128xf32> -> tile<16x8xf32>
+  %f = permute %e [1, 0] : tile<16x8xf32> -> tile<8x16xf32>
+  %g = reshape %f : tile<8x16xf32> -> tile<128xf32>
+  %y = addf %z, %g : tile<128xf32>
+  %done = store_ptr_tko weak %at, %s token = %t : tile<64xptr<f32>>, tile<64xf32> -> token
+  %end = store_ptr_tko weak %to, %y token = %u : tile<128xptr<f32>>, tile<128xf32> -> token
+})");
+  both.launcher.add_pointer("p", ir::DType::f32, 64);
+  both.launcher.add_pointer("q", ir::DType::f32, 128);
+  both.expect_equal({1, 1, 1});
+}
+
 TEST(Blocks, WhatIsPrinted) {
   Both both = written(R"(entry @f() {
   %x, %y, %z = get_tile_block_id : tile<i32>
