@@ -13,12 +13,19 @@
 namespace deplo::rules::blocks {
 namespace {
 
-/// The results of products by matrix instructions. The instruction determines which thread writes each of their sums.
-std::set<ValueId> by_matrix(const BlockSchedule& schedule) {
-  std::set<ValueId> results;
+/// The tiles in memory that all threads share, although no operation reads elements of other threads: results of
+/// products by matrix instructions, because the instruction determines which thread writes a sum, and tiles that do not
+/// fit in the memory of a thread. Other tiles use the same memory before and after them.
+std::set<ValueId> in_shared_memory(const tp::Entry& entry, const ThreadCode& code, const BlockSchedule& schedule,
+                                   const Target& target) {
+  std::set<ValueId> tiles;
   for (const auto& [id, product] : schedule.products)
-    if (product.matrix) results.insert(id);
-  return results;
+    if (product.matrix) tiles.insert(id);
+  for (ValueId id = 0; id < entry.values.size(); ++id) {
+    const Type& t = *entry.values[id].type;
+    if (t.is_tile() && !fits_in_thread(target, code.threads, code.slots(tp::element_count(t)))) tiles.insert(id);
+  }
+  return tiles;
 }
 
 std::string identifier(std::string_view name) {
@@ -37,7 +44,7 @@ Lowering::Lowering(const tp::Program& of, const tp::Entry& which, const tp::Laun
       launch(how),
       target(on),
       schedule(chosen),
-      plan(which, chosen.kept, by_matrix(chosen)),
+      plan(which, chosen.kept, in_shared_memory(which, *this, chosen, on)),
       buffers(of, arrays, *this),
       resources(which.values.size(), arrays.size()),
       block_id{ir::var("bx"), ir::var("by"), ir::var("bz")},
@@ -141,7 +148,7 @@ void Lowering::region(const Region& of) {
   for (const Operation& op : of.operations) operation(op);
   const bool leaves =
       !of.operations.empty() && of.operations.back().form->terminator && of.operations.back().form->name != "yield";
-  if (memory_.used() != before && !leaves && !waits.since.none()) waits.barrier();
+  if (memory_.used() != before && !leaves) waits.barrier();
   memory_.free_to(before);
 }
 

@@ -28,7 +28,7 @@ using Kept = std::map<tp::ValueId, bool>;
 /// Which tiles are kept. Other tiles are computed element by element where they are used.
 class Plan {
  public:
-  /// `shared`: results whose elements are written by other threads than the ones that hold them.
+  /// `shared`: tiles in memory that other threads use too, although no operation moves their elements.
   explicit Plan(const tp::Entry&, const Kept& = {}, const std::set<tp::ValueId>& shared = {});
 
   /// The values for which a schedule may decide whether they are kept: tiles whose elements are read by several uses,

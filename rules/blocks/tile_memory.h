@@ -31,6 +31,10 @@ class TileMemory {
   std::int64_t max_scratch_ = 0;
 };
 
+/// Returns true if the memory of a thread itself, the registers of a GPU or the stack of a CPU, has room for `own`
+/// elements of a tile.
+bool fits_in_thread(const Target&, std::int64_t threads, std::int64_t own);
+
 /// Rounds `bytes` up to a multiple of `to`.
 std::int64_t aligned(std::int64_t bytes, std::int64_t to);
 

@@ -38,7 +38,6 @@ class Waits {
   /// The accesses of threads since the last barrier.
   struct Accesses {
     Resources read, written;
-    bool none() const { return read.empty() && written.empty(); }
     void join(const Accesses&);
   };
   Accesses since;

@@ -423,6 +423,35 @@ TEST(Blocks, ACarriedTileThatMoves) {
   both.expect_equal({1, 1, 1});
 }
 
+/// Tiles that do not fit in registers are in memory that later tiles use with other types, so at other bytes.
+TEST(Blocks, LargeTilesShareMemory) {
+  Both both = written(R"(entry @f(%p: tile<ptr<f32>>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %i = iota : tile<16384xi32>
+  %p1 = reshape %p : tile<ptr<f32>> -> tile<1xptr<f32>>
+  %pn = broadcast %p1 : tile<1xptr<f32>> -> tile<16384xptr<f32>>
+  %at = offset %pn, %i : tile<16384xptr<f32>>, tile<16384xi32> -> tile<16384xptr<f32>>
+  %x, %t = load_ptr_tko weak %at : tile<16384xptr<f32>> -> tile<16384xf32>, token
+  %y = for %k in (%zero to %one, step %one) : tile<i32> iter_values(%a = %x) -> (tile<16384xf32>) {
+    %e = mulf %a, %a : tile<16384xf32>
+    %f = mulf %e, %e : tile<16384xf32>
+    %g = addf %e, %f : tile<16384xf32>
+    continue %g : tile<16384xf32>
+  }
+  %z = for %l in (%zero to %one, step %one) : tile<i32> iter_values(%b = %y) -> (tile<16384xf32>) {
+    %h = ftof %b : tile<16384xf32> -> tile<16384xf64>
+    %u = mulf %h, %h : tile<16384xf64>
+    %v = addf %h, %u : tile<16384xf64>
+    %w = ftof %v : tile<16384xf64> -> tile<16384xf32>
+    continue %w : tile<16384xf32>
+  }
+  %d = store_ptr_tko weak %at, %z token = %t : tile<16384xptr<f32>>, tile<16384xf32> -> token
+})");
+  both.launcher.add_pointer("p", ir::DType::f32, 16384);
+  both.expect_equal({1, 1, 1});
+}
+
 TEST(Blocks, WhatIsPrinted) {
   Both both = written(R"(entry @f() {
   %x, %y, %z = get_tile_block_id : tile<i32>
