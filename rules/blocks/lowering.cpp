@@ -161,16 +161,22 @@ void Lowering::order(const Operation& op, const Resources& memory_reads, const R
   waits.order(reads, writes);
 }
 
-void Lowering::collect(ValueId id, Resources& into) const {
-  if (!type(id).is_tile() || is_scalar(id)) return;
-  if (stored_.contains(id)) {
-    const auto shared = shared_with_.find(id);  // a write to one of them is a write to the other
-    if (plan.crosses(id)) into.insert(shared == shared_with_.end() ? id : shared->second);
-    return;
+void Lowering::collect(ValueId from, Resources& into) const {
+  std::set<ValueId> seen;
+  std::vector<ValueId> open = {from};
+  while (!open.empty()) {
+    const ValueId id = open.back();
+    open.pop_back();
+    if (!type(id).is_tile() || is_scalar(id) || !seen.insert(id).second) continue;
+    if (stored_.contains(id)) {
+      const auto shared = shared_with_.find(id);  // a write to one of them is a write to the other
+      if (plan.crosses(id)) into.insert(shared == shared_with_.end() ? id : shared->second);
+      continue;
+    }
+    const Operation* const operation = definition(id);
+    CHECK(operation != nullptr);
+    open.insert(open.end(), operation->operands.begin(), operation->operands.end());
   }
-  const auto definition = definitions_.find(id);
-  CHECK(definition != definitions_.end());
-  for (const ValueId operand : definition->second->operands) collect(operand, into);
 }
 
 // --- The kernel ------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 #include "rules/blocks/plan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "rules/blocks/rows.h"
 
@@ -52,26 +53,48 @@ bool Plan::only_moves(ValueId id) const {
   return moves && only_moves(of.definition->operands[0]);
 }
 
-bool Plan::is_cheap(ValueId id) const {
-  const Facts& of = facts_[id];
-  if (of.kept || of.definition == nullptr || is_scalar(type(id))) return true;
-  const Row& made = row(*of.definition->form);
-  if (made.element == nullptr) return true;
-  return made.cheap && std::all_of(of.definition->operands.begin(), of.definition->operands.end(),
-                                   [&](ValueId operand) { return is_cheap(operand); });
+bool Plan::is_cheap(const Operation& op) const {
+  const Row& made = row(*op.form);
+  return made.element == nullptr || is_scalar(type(op.results[0])) ||
+         (made.cheap && std::all_of(op.operands.begin(), op.operands.end(),
+                                    [&](ValueId operand) { return facts_[operand].cheap || facts_[operand].kept; }));
 }
 
-/// Operands come before their uses, so it is already decided whether they are kept.
+/// Returns true if one element takes too many operations where it is used. Each operation that moves elements may need
+/// another element of the same operand: the operations of a sorting network would double with each step.
+bool Plan::is_costly(ValueId id) const {
+  constexpr std::size_t max_operations = 64;
+  // A value, and the operations that moved its element. Each such element is computed once.
+  using Moved = std::pair<ValueId, std::vector<const Operation*>>;
+  std::set<Moved> computed;
+  std::vector<Moved> open = {{id, {}}};
+  while (!open.empty() && computed.size() <= max_operations) {
+    Moved at = std::move(open.back());
+    open.pop_back();
+    const Facts& of = facts_[at.first];
+    if (of.kept || of.definition == nullptr || is_scalar(type(at.first)) ||
+        row(*of.definition->form).element == nullptr)
+      continue;
+    if (!computed.insert(at).second) continue;
+    if (row(*of.definition->form).reads != Reads::own) at.second.push_back(of.definition);
+    for (const ValueId operand : of.definition->operands) open.emplace_back(operand, at.second);
+  }
+  return computed.size() > max_operations;
+}
+
+/// Operands come before their uses, so it is already decided whether they are cheap and kept.
 void Plan::decide(const Region& region, const Kept& chosen) {
   for (const ValueId id : region.arguments) facts_[id].kept = true;
   for (const Operation& op : region.operations) {
     for (const ValueId id : op.results) {
       Facts& of = facts_[id];
       const auto choice = chosen.find(id);
+      const bool repeats = of.uses > 1 || of.used_inside || of.used_repeated;
+      of.cheap = is_cheap(op);
+      of.costly = repeats && is_costly(id);
       // A value that a jump carries is copied into memory that other reads may still need, so it must be kept.
-      of.kept = row(*op.form).element == nullptr || of.carried || (of.multiplied && !only_moves(id)) ||
-                (choice != chosen.end() ? choice->second
-                                        : (of.uses > 1 || of.used_inside || of.used_repeated) && !is_cheap(id));
+      of.kept = row(*op.form).element == nullptr || of.carried || of.costly || (of.multiplied && !only_moves(id)) ||
+                (choice != chosen.end() ? choice->second : repeats && !of.cheap);
     }
     for (const Region& inner : op.regions) decide(inner, chosen);
   }
@@ -81,7 +104,7 @@ bool Plan::may_choose(ValueId id) const {
   const Facts& of = facts_[id];
   if (of.definition == nullptr || of.uses == 0 || !type(id).is_tile() || is_scalar(type(id))) return false;
   const Row& made = row(*of.definition->form);
-  if (made.element == nullptr || of.carried || (of.multiplied && !only_moves(id))) return false;
+  if (made.element == nullptr || of.carried || of.costly || (of.multiplied && !only_moves(id))) return false;
   if (of.definition->operands.empty()) return false;  // a constant or a counter
   // It would be computed again for each of many elements.
   if (of.used_repeated && !of.multiplied && of.kept) return false;
@@ -98,6 +121,7 @@ std::vector<ValueId> Plan::open() const {
 void Plan::read(ValueId id, Reads how) {
   Facts& of = facts_[id];
   if (!type(id).is_tile() || is_scalar(type(id))) return;
+  if (std::exchange(how == Reads::own ? of.own_read : of.moved_read, true)) return;
   if (of.kept || of.definition == nullptr) {
     of.crosses |= how != Reads::own;
     return;

@@ -51,7 +51,10 @@ class Plan {
     bool used_repeated = false;
     bool carried = false;     // carried by a jump
     bool multiplied = false;  // used by a matrix product, which reads each element many times
+    bool cheap = true;        // reading it costs little, so each use may compute it again
+    bool costly = false;      // used repeatedly, and computing one element takes too many operations
     bool kept = false, crosses = false;
+    bool own_read = false, moved_read = false;  // `read` has seen it
   };
   const tp::Type& type(tp::ValueId id) const { return *entry_.values[id].type; }
   void define(const tp::Region&);
@@ -60,7 +63,8 @@ class Plan {
   void join(const tp::Region&);
   void read(tp::ValueId, Reads);
   bool may_choose(tp::ValueId) const;
-  bool is_cheap(tp::ValueId) const;
+  bool is_cheap(const tp::Operation&) const;
+  bool is_costly(tp::ValueId) const;
   bool only_moves(tp::ValueId) const;
 
   const tp::Entry& entry_;

@@ -452,6 +452,63 @@ TEST(Blocks, LargeTilesShareMemory) {
   both.expect_equal({1, 1, 1});
 }
 
+/// Each step reads two elements of the step before. An element of the last one is not computed from the first ones.
+TEST(Blocks, StepsOfANetworkAreKept) {
+  constexpr int steps = 8;
+  std::string text = R"(entry @f(%p: tile<ptr<i32>>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %x0 = iota : tile<32xi32>
+)";
+  for (int step = 0; step < steps; ++step) {
+    const int apart = 1 << step % 5;
+    text += fmt::format(R"(
+  %r{0} = reshape %x{0} : tile<32xi32> -> tile<{2}x2x{3}xi32>
+  %l{0} = extract %r{0}[%zero, %zero, %zero] : tile<{2}x2x{3}xi32> -> tile<{2}x1x{3}xi32>
+  %h{0} = extract %r{0}[%zero, %one, %zero] : tile<{2}x2x{3}xi32> -> tile<{2}x1x{3}xi32>
+  %c{0} = cat %h{0}, %l{0} dim = 1 : tile<{2}x1x{3}xi32>, tile<{2}x1x{3}xi32> -> tile<{2}x2x{3}xi32>
+  %f{0} = reshape %c{0} : tile<{2}x2x{3}xi32> -> tile<32xi32>
+  %x{1} = addi %x{0}, %f{0} : tile<32xi32>
+)",
+                        step, step + 1, 16 / apart, apart);
+  }
+  Both both = written(text + fmt::format(R"(
+  %p1 = reshape %p : tile<ptr<i32>> -> tile<1xptr<i32>>
+  %pn = broadcast %p1 : tile<1xptr<i32>> -> tile<32xptr<i32>>
+  %at = offset %pn, %x0 : tile<32xptr<i32>>, tile<32xi32> -> tile<32xptr<i32>>
+  %t = store_ptr_tko weak %at, %x{} : tile<32xptr<i32>>, tile<32xi32> -> token
+}})",
+                                         steps));
+  both.launcher.add_pointer("p", ir::DType::i32, 32);
+  both.launcher.launch.grid = {1, 1, 1};
+  ASSERT_LT(both.source("sm_80").size(), 100'000U);
+  both.expect_equal({1, 1, 1});
+}
+
+/// Each step reads the same element of the step before twice, which is computed once.
+TEST(Blocks, AHashOfManySteps) {
+  constexpr int steps = 40;
+  std::string text = R"(entry @f(%p: tile<ptr<i32>>) {
+  %three = constant <i32: 3> : tile<64xi32>
+  %x0 = iota : tile<64xi32>
+)";
+  for (int step = 0; step < steps; ++step)
+    text += fmt::format(R"(
+  %s{0} = shli %x{0}, %three : tile<64xi32>
+  %x{1} = xori %x{0}, %s{0} : tile<64xi32>
+)",
+                        step, step + 1);
+  Both both = written(text + fmt::format(R"(
+  %p1 = reshape %p : tile<ptr<i32>> -> tile<1xptr<i32>>
+  %pn = broadcast %p1 : tile<1xptr<i32>> -> tile<64xptr<i32>>
+  %at = offset %pn, %x0 : tile<64xptr<i32>>, tile<64xi32> -> tile<64xptr<i32>>
+  %t = store_ptr_tko weak %at, %x{} : tile<64xptr<i32>>, tile<64xi32> -> token
+}})",
+                                         steps));
+  both.launcher.add_pointer("p", ir::DType::i32, 64);
+  both.expect_equal({1, 1, 1});
+}
+
 TEST(Blocks, WhatIsPrinted) {
   Both both = written(R"(entry @f() {
   %x, %y, %z = get_tile_block_id : tile<i32>
