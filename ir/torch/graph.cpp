@@ -76,17 +76,21 @@ const std::vector<std::int64_t>& Node::integers(std::string_view attribute) cons
   return get<std::vector<std::int64_t>>(*this, attribute);
 }
 
-Id Builder::add(Node node, std::string_view name) {
+std::string Builder::new_name(std::string_view name, Node::Kind kind) {
   std::string candidate = identifier(name);
   if (is_taken(candidate) && is_taken(candidate + "_1")) candidate.insert(0, "_");  // reserved prefixes: get_x, vload_x
-  const bool builtin = node.kind == Node::Kind::call && std::ranges::find(builtins, candidate) != builtins.end();
+  const bool builtin = kind == Node::Kind::call && std::ranges::find(builtins, candidate) != builtins.end();
   if (builtin || is_taken(candidate) || names_.contains(candidate)) {
     const std::string base(stem(candidate));
     do candidate = fmt::format("{}_{}", base, ++names_[base]);
     while (names_.contains(candidate));
   }
   names_.emplace(candidate, 0);
-  node.name = std::move(candidate);
+  return candidate;
+}
+
+Id Builder::add(Node node, std::string_view name) {
+  node.name = new_name(name, node.kind);
   node.wide = node.type.dtype == DType::i64;
   nodes_.push_back(std::move(node));
   return static_cast<Id>(nodes_.size()) - 1;
@@ -111,6 +115,25 @@ void Builder::drop_input(Id id) {
   node.kind = Node::Kind::parameter;
   node.name = fmt::format("drawn_{}", id);
   names_.emplace(node.name, 0);
+}
+
+void Builder::restore_input(Id id, std::string_view name) {
+  Node& node = nodes_[static_cast<std::size_t>(id)];
+  CHECK(node.kind == Node::Kind::parameter);
+  names_.erase(node.name);
+  node.kind = Node::Kind::input;
+  node.name = new_name(name, node.kind);
+}
+
+void Builder::compute(Id parameter, Id source) {
+  Node& node = nodes_[static_cast<std::size_t>(parameter)];
+  CHECK(node.kind == Node::Kind::parameter && source < parameter);
+  node.kind = Node::Kind::call;
+  node.op = "to";
+  node.args = {source};
+  node.attributes = {{"dtype", node.type.dtype}};
+  node.source = {};
+  if (node.type == type(source)) copies_.insert(parameter);
 }
 
 void Builder::redraw(Id id, Fill fill) {
@@ -143,23 +166,26 @@ Id Builder::copy(Id tensor) {
   return result;
 }
 
+std::vector<bool> Builder::needed(const std::vector<Id>& outputs) const {
+  std::vector<bool> needed(size(), false);
+  for (const Id output : outputs) needed[static_cast<std::size_t>(output)] = true;
+  for (std::size_t i = size(); i-- > 0;)
+    if (needed[i])
+      for (const Id arg : nodes_[i].args) needed[static_cast<std::size_t>(arg)] = true;
+  return needed;
+}
+
 Graph Builder::finish(const std::vector<Id>& all) {
   const auto original = [&](Id id) { return copies_.contains(id) ? node(id).args[0] : id; };
   for (Node& node : nodes_)  // arguments come first, so the argument of a copy is not a copy
     std::ranges::transform(node.args, node.args.begin(), original);
   std::vector<Id> outputs(all.size());
   std::ranges::transform(all, outputs.begin(), original);
-  std::vector<bool> needed(size(), false);
-  for (const Id output : outputs) needed[static_cast<std::size_t>(output)] = true;
-  for (std::size_t i = size(); i-- > 0;) {
-    if (nodes_[i].kind == Node::Kind::input) needed[i] = true;
-    if (needed[i])
-      for (const Id arg : nodes_[i].args) needed[static_cast<std::size_t>(arg)] = true;
-  }
+  const std::vector<bool> needed = this->needed(outputs);
   std::vector<Id> renumbered(size(), -1);
   Graph result;
   for (std::size_t i = 0; i < size(); ++i) {
-    if (!needed[i]) continue;
+    if (!needed[i] && nodes_[i].kind != Node::Kind::input) continue;
     renumbered[i] = static_cast<Id>(result.nodes.size());
     for (Id& arg : nodes_[i].args) arg = renumbered[static_cast<std::size_t>(arg)];
     result.nodes.push_back(std::move(nodes_[i]));

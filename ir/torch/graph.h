@@ -75,19 +75,26 @@ class Builder {
   Id copy(Id tensor);
   /// Removes an input that was needed only to determine how a parameter is drawn. The name of the input is free again.
   void drop_input(Id);
+  /// Makes a dropped input an input again.
+  void restore_input(Id, std::string_view name);
+  /// Gives a parameter the values of an earlier node, converted to the parameter's dtype.
+  void compute(Id parameter, Id source);
   /// Changes the distribution from which a parameter is drawn.
   void redraw(Id, Fill);
   const Node& node(Id id) const { return nodes_[static_cast<std::size_t>(id)]; }
   const TensorType& type(Id id) const { return node(id).type; }
   std::size_t size() const { return nodes_.size(); }
+  /// Returns whether each node is one of the outputs, or one that they depend on.
+  std::vector<bool> needed(const std::vector<Id>& outputs) const;
   /// Returns the graph. Drops nodes other than inputs that no output needs, and fits integers (ranges.h). The builder
   /// is empty afterwards.
   Graph finish(const std::vector<Id>& outputs);
 
  private:
   Id add(Node node, std::string_view name);
-  std::deque<Node> nodes_;                         // which does not move them
-  std::map<std::string, int, std::less<>> names_;  // name → the last number appended to it
+  std::string new_name(std::string_view name, Node::Kind);  // an identifier that no other node has
+  std::deque<Node> nodes_;                                  // which does not move them
+  std::map<std::string, int, std::less<>> names_;           // name → the last number appended to it
   std::set<Id> copies_;
 };
 

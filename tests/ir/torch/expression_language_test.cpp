@@ -428,6 +428,18 @@ TEST(ExpressionLanguage, ParametersHaveTheValuesOfPytorchButForNorms) {
   EXPECT_EQ(fill("w = nn.Parameter(torch.rand(4)); w * 2", "p_w"), (Fill{Fill::Draw::uniform, 0, 1}));
 }
 
+TEST(ExpressionLanguage, ParametersKeepRandomNumbersThatAreUsedElsewhere) {
+  const std::string both = "x = torch.randn(3, 4); w = nn.Parameter(x.t()); ";
+  EXPECT_EQ(calls(both + "x, w"), "transpose(x, dim0=0, dim1=1) -> (4, 3) float32\n");
+  EXPECT_EQ(calls(both + "w * 2"), "mul(p_w, mul_c1) -> (4, 3) float32\n");
+  EXPECT_EQ(error_of(both + "assert w.stride() == (1, 4); w * 2"), "");
+  EXPECT_EQ(error_of("w = nn.Parameter(torch.zeros(3)); w.data[0] = 1; w * 2"), "");
+  EXPECT_NE(error_of("x = torch.zeros(3); w = nn.Parameter(x); w.data[0] = 1; w * x").find("share memory"),
+            std::string::npos);
+  EXPECT_NE(error_of("x = torch.zeros(3); w = nn.Parameter(x); x[0] = 1; w * 2").find("share memory"),
+            std::string::npos);
+}
+
 TEST(ExpressionLanguage, Lines) {
   EXPECT_EQ(calls("x = torch.randn(\n    4,  # a comment\n  8)\n\n\n(x\n +\n x)\n"), "add(x, x) -> (4, 8) float32\n");
   EXPECT_EQ(calls("x = torch.randn(4) \\\n  + 1\r\n# the end"), "add(x, add_c1) -> (4,) float32\n");

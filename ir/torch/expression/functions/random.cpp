@@ -179,16 +179,14 @@ std::optional<double> constant_of(const Call& c, const Value& data) {
   }
 }
 
-/// Returns a uniform distribution over the range of the tensor's values in one sample, and drops the inputs that the
-/// tensor depends on. Returns nullopt if the tensor is not made of random numbers only.
-std::optional<Fill> range_of(const Call& c, const Value& data) {
+/// Returns a uniform distribution over the range of the tensor's values in one sample, and the inputs that the tensor
+/// depends on. Returns nullopt if the tensor is not made of random numbers only.
+std::optional<Fill> range_of(const Call& c, const Value& data, std::vector<Id>& inputs) {
   try {
-    std::vector<Id> inputs;
     const torch::Values values = sample_values(c.session, data, inputs);
     if (inputs.empty() || values.empty()) return {};
     const auto [min, max] = std::ranges::minmax(values);
     if (!std::isfinite(min) || !std::isfinite(max)) return {};
-    for (const Id input : inputs) c.session.drop_input(input);
     return min < max ? Fill{Fill::Draw::uniform, min, max} : Fill{Fill::Draw::constant, min, 0};
   } catch (const Error&) {
     return {};
@@ -204,14 +202,12 @@ Value parameter(const Call& c) {
     return (*leaf)->parameter ? data : Value{Tensor{*(*leaf)->id, false, true}};
   }
   const Id id = c.tensor("data");
-  const TensorType type = c.session.type(id);
-  if (const auto drawing = drawing_of(c.session, id)) {
-    c.session.drop_input(drawing->input);
-    return {c.session.make_leaf(type, drawing->fill, true)};
-  }
-  if (const auto fill = range_of(c, data)) return {c.session.make_leaf(type, *fill, true)};
-  const auto constant = constant_of(c, data);
-  if (constant) return {c.session.make_leaf(type, {Fill::Draw::constant, *constant, 0}, true)};
+  if (const auto drawing = drawing_of(c.session, id))
+    return {c.session.draw_parameter(id, drawing->fill, {drawing->input})};
+  std::vector<Id> inputs;
+  if (const auto fill = range_of(c, data, inputs)) return {c.session.draw_parameter(id, *fill, inputs)};
+  if (const auto constant = constant_of(c, data))
+    return {c.session.draw_parameter(id, {Fill::Draw::constant, *constant, 0}, {})};
   return {Tensor{data.as<Tensor>()->id, false, true}};
 }
 

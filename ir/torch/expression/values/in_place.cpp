@@ -45,6 +45,11 @@ std::optional<Id> InPlace::content(Id origin) const {
   return memory == memory_of_.end() ? origin : memories_[memory->second].content;
 }
 
+bool InPlace::is_written(Id origin, Id first) const {
+  const auto memory = memory_of_.find(origin);
+  return memory != memory_of_.end() && memories_[memory->second].since >= first;
+}
+
 void InPlace::refresh(Id tensor, Id node) { cell(tensor) = node; }
 
 void InPlace::write(const Builder& builder, Id tensor, Id result, std::optional<Id> content) {

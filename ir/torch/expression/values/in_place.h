@@ -29,6 +29,8 @@ class InPlace {
   Views views(const Builder&, Id tensor);
   /// Returns the node of a memory's whole content. `origin`: of its views. nullopt if the content is not known.
   std::optional<Id> content(Id origin) const;
+  /// Whether a node from `first` on has overwritten a memory. `origin`: of its views.
+  bool is_written(Id origin, Id first) const;
   /// Gives a tensor another node, which is no write: a stale tensor its new node, `x.t_()` the transposed view, or
   /// `x.data = y` the node of y, with which x shares memory from here on.
   void refresh(Id tensor, Id node);

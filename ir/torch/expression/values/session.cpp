@@ -175,7 +175,7 @@ void Session::share(Id first_new) {
 
 bool Session::is_contiguous(const Value& value) {
   auto* const* leaf = value.as<Leaf*>();
-  if (leaf && !(*leaf)->id) return true;
+  if (leaf && !(*leaf)->id && !(*leaf)->made_of) return true;
   return in_place_.strides().is_contiguous(builder_, in_place_.current(id_of(value))) == true;
 }
 
@@ -241,6 +241,7 @@ Id Session::node_of(const Value& value) {
     expect_room();
     leaf.id = leaf.parameter ? builder_.parameter(parameter_name(leaf), leaf.type, leaf.source)
                              : builder_.input(leaf.name.empty() ? "x" : leaf.name, leaf.type, leaf.source);
+    if (leaf.made_of) in_place_.strides().set_as(builder_, *leaf.id, *leaf.made_of);
   }
   return *leaf.id;
 }
@@ -261,7 +262,37 @@ DType Session::computed(DType dtype) {
   return DType::f32;
 }
 
+// Whether a parameter must be computed, because something else in the graph uses the random numbers that it was made of.
+// Throws Error if it shares memory in PyTorch with a tensor that is used, and one of them was changed.
+bool Session::computes(const Drawn& d, const std::vector<bool>& needed) {
+  const auto is_needed = [&](Id id) { return needed[static_cast<std::size_t>(id)]; };
+  if (!d.leaf->id || !is_needed(*d.leaf->id)) return false;
+  const bool redrawn = !(d.leaf->source.fill == d.fill);
+  const bool changed = redrawn || in_place_.current(*d.leaf->id) != *d.leaf->id;
+  if (in_place_.is_written(d.origin, d.since) || (changed && is_needed(in_place_.content(d.origin).value_or(d.origin))))
+    throw Error(fmt::format(
+        "nn.Parameter: expected no change of {} or of the tensor that it was made of while the other one is "
+        "used, because they share memory; make the parameter of the tensor's clone()",
+        builder_.node(*d.leaf->id).name));
+  return !redrawn && std::ranges::any_of(d.inputs, is_needed, &std::pair<Id, std::string>::first);
+}
+
+// A computed parameter may need the random numbers of others.
+void Session::compute_parameters(const std::vector<Id>& outputs) {
+  for (std::size_t before = drawn_.size() + 1; drawn_.size() < before;) {
+    before = drawn_.size();
+    const std::vector<bool> needed = builder_.needed(outputs);
+    std::erase_if(drawn_, [&](const Drawn& d) {
+      if (!computes(d, needed)) return false;
+      for (const auto& [input, name] : d.inputs) builder_.restore_input(input, name);
+      builder_.compute(*d.leaf->id, d.source);
+      return true;
+    });
+  }
+}
+
 Graph Session::finish(const std::vector<Id>& outputs) {
+  compute_parameters(outputs);
   Graph graph = builder_.finish(outputs);
   graph.note = note_;
   return graph;
@@ -273,6 +304,18 @@ Leaf* Session::make_leaf(TensorType type, Fill fill, bool parameter) {
   leaf.type = std::move(type);
   leaf.source.fill = fill;
   return &leaves_.emplace_back(std::move(leaf));
+}
+
+Leaf* Session::draw_parameter(Id source, Fill fill, const std::vector<Id>& inputs) {
+  Leaf* leaf = make_leaf(type(source), fill, true);
+  leaf->made_of = source;
+  Drawn drawn = {leaf, fill, source, in_place_.views(builder_, source).origin, size()};
+  for (const Id input : inputs) {
+    drawn.inputs.emplace_back(input, builder_.node(input).name);
+    builder_.drop_input(input);
+  }
+  drawn_.push_back(std::move(drawn));
+  return leaf;
 }
 
 Object* Session::make_object() { return &objects_.emplace_back(); }

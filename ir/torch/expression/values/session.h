@@ -98,8 +98,11 @@ class Session {
   /// Returns the type that stands for a requested one: f32 for f64, which no kernel has. The graph's note says so.
   DType computed(DType);
 
-  void drop_input(Id id) { builder_.drop_input(id); }
   Leaf* make_leaf(TensorType, Fill, bool parameter);
+  /// Makes a parameter of a node that is computed from random numbers or constants. The parameter is drawn instead, and
+  /// the inputs with the random numbers are dropped. finish() computes the parameter after all if something else in the
+  /// graph uses these numbers.
+  Leaf* draw_parameter(Id source, Fill, const std::vector<Id>& inputs);
   Object* make_object();
   const Closure* keep(Closure);
   Class* keep(Class);
@@ -124,11 +127,22 @@ class Session {
   std::optional<Id> content_after(const Views&, Id result);
   /// Whether elements of a tensor may share memory with each other. `node`: of the tensor with these views.
   bool shares_elements(const Views&, Id node);
+  /// A parameter of draw_parameter().
+  struct Drawn {
+    Leaf* leaf = nullptr;
+    Fill fill;
+    Id source = 0, origin = 0;  // the node that it was made of, and the origin of the node's views
+    Id since = 0;               // older nodes are older than the parameter
+    std::vector<std::pair<Id, std::string>> inputs = {};  // the dropped inputs and their names
+  };
+  void compute_parameters(const std::vector<Id>& outputs);
+  bool computes(const Drawn&, const std::vector<bool>& needed);
   Builder builder_;
   std::string note_;  // Graph::note
   std::size_t steps_ = 0;
   // Elements of a deque keep their addresses, and all are freed together at the end. So objects may refer to each
   // other.
+  std::vector<Drawn> drawn_;
   std::deque<Leaf> leaves_;
   std::deque<Object> objects_;
   std::deque<Closure> closures_;
