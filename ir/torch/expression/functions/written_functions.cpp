@@ -229,6 +229,21 @@ def gammaln(input): return lgamma(input)
 def psi(input): return digamma(input)
 
 def ldexp(input, other): return input * torch.pow(2.0, other)
+
+# Euclid's algorithm with the remainders of the least size, in as many steps as the type's numbers can take.
+def gcd(input, other):
+    dtype = (input * other).dtype
+    assert dtype in (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8), "tensors of integers"
+    a, b = torch.abs(input.to(dtype)), torch.abs(other.to(dtype))
+    for _ in range(7 * dtype.itemsize + 2):
+        rest = torch.fmod(a, torch.maximum(b, torch.ones_like(b)))
+        a, b = torch.where(b > 0, b, a), torch.minimum(rest, b - rest)
+    return a
+
+def lcm(input, other):
+    divisor = gcd(input, other)
+    return torch.abs(torch.div(input, torch.maximum(divisor, torch.ones_like(divisor)), rounding_mode="trunc") * other)
+
 def logaddexp2(input, other):
     more = torch.log1p(torch.exp2(-(input - other).abs())) / math.log(2)
     return torch.where(input == other, input + 1, torch.maximum(input, other) + more)  # infinities, too
