@@ -240,7 +240,7 @@ Value Interpreter::run(const Function& function, Arguments arguments, bool in_pl
   const Id first_new = session_.size();
   const std::optional<Value> out = take_out(function, arguments);
   const Call call(session_, function, std::move(arguments));
-  Value result = function.run(call);
+  Value result = call.result_of(function);
   if (views(call)) session_.share(first_new);
   if (copies(function, call) && is_tensor(result)) result = {session_.own(session_.tensor(result), first_new)};
   if (function.name == "ravel") result = {session_.contiguous(session_.tensor(result))};  // a reshape may share more
@@ -300,16 +300,52 @@ Scope* Interpreter::bind(const Closure& closure, Arguments arguments) {
   return scope;
 }
 
+namespace {
+
+/// Gives a variable back the value that it has now.
+template <class T>
+class Restored {
+ public:
+  explicit Restored(T& variable) : variable_(variable), before_(variable) {}
+  ~Restored() { variable_ = before_; }
+  Restored(const Restored&) = delete;
+  Restored& operator=(const Restored&) = delete;
+
+ private:
+  T& variable_;
+  T before_;
+};
+
+// Whether floats that a definition of PyTorch returns have the default type, because no argument gives their type.
+bool has_default_type(const Session& session, const Closure& closure, const Arguments& arguments) {
+  const std::string_view name = closure.definition->name;
+  if (session.default_dtype == DType::f32 || name == "type") return false;
+  if (written_name(either | in_functional | in_special, name).empty()) return false;
+  const auto gives_type = [&](const Value& value) { return session.gives_float_type(value); };
+  return std::ranges::none_of(arguments.positional, gives_type) &&
+         std::ranges::none_of(arguments.keywords, gives_type, &std::pair<std::string_view, Value>::second);
+}
+
+}  // namespace
+
 Value Interpreter::invoke_function(const Closure& closure, const Value* self, Arguments arguments) {
   if (self) arguments.positional.insert(arguments.positional.begin(), *self);
+  const bool gives_default = closure.written && !session_.in_written && has_default_type(session_, closure, arguments);
+  const Id first_new = session_.size();
+  const Restored<bool> restored(session_.in_written);
   Scope* scope = bind(closure, std::move(arguments));
-  scope->owner = closure.owner;
+  session_.in_written = closure.written;
+  const Value result = run_body(closure, *scope);
+  return gives_default ? session_.in_default_type(result, first_new) : result;
+}
+
+Value Interpreter::run_body(const Closure& closure, Scope& scope) {
+  scope.owner = closure.owner;
   if (closure.owner && !closure.definition->parameters.empty())
-    if (const auto first = scope->variables.find(closure.definition->parameters[0].name);
-        first != scope->variables.end())
-      scope->self = &session_.keep_value(first->second);
-  if (closure.written) return invoke_written(closure, *scope);
-  if (execute(closure.definition->body, *scope) != Flow::give_back) return {};
+    if (const auto first = scope.variables.find(closure.definition->parameters[0].name); first != scope.variables.end())
+      scope.self = &session_.keep_value(first->second);
+  if (closure.written) return invoke_written(closure, scope);
+  if (execute(closure.definition->body, scope) != Flow::give_back) return {};
   return std::exchange(returned_, {});
 }
 

@@ -110,6 +110,7 @@ class Interpreter {
   Value invoke_any(const Value& function, Arguments);
   Value invoke_builtin(const Builtin&, Arguments);
   Value invoke_function(const Closure&, const Value* self, Arguments);
+  Value run_body(const Closure&, Scope&);
   Value invoke_written(const Closure&, Scope&);
   Value invoke_object(Object*, Arguments);
   void run_hooks(Object&, Arguments&);

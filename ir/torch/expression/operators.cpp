@@ -44,7 +44,7 @@ Value on_tensors(Session& session, std::string_view op, const Value& left, const
     check_bits(session, op, right);
   }
   const Id first_new = session.size();
-  const Value result = function->run(Call(session, *function, {{left, right}, {}}));
+  const Value result = Call(session, *function, {{left, right}, {}}).result_of(*function);
   const Tensor* made = result.as<Tensor>();
   if (!made || made->id < first_new) return result;
   if (op == "@")

@@ -221,7 +221,7 @@ Id copysign(const Given& g) {
   const Id x = g.tensor("input"), other = g.operand("other");
   const Node sign = g.node(other);
   const bool floats = is_float(sign.type.dtype);
-  const DType result = is_float(g.dtype(x)) ? g.dtype(x) : floats ? sign.type.dtype : DType::f32;
+  const DType common = promote(g.node(x), sign), result = is_float(common) ? common : DType::f32;
   const Id size = g.apply("abs", g.to(x, result)), opposite = g.apply("neg", size);
   if (sign.kind == Node::Kind::scalar) return std::signbit(sign.value) ? opposite : size;
   return g.where(floats ? is_negative(g, other) : g.apply("lt", other, 0.0), opposite, size);

@@ -100,6 +100,11 @@ Shape Given::integers_or(std::string_view argument, const Shape& extents) const 
   return result;
 }
 
+DType Given::dtype_or(DType fallback) const {
+  if (!has("dtype")) return fallback;
+  return expression_ != nullptr ? expression_->dtype("dtype") : file_->output_type().dtype;
+}
+
 void Given::ignore(std::initializer_list<std::string_view> arguments) const {
   if (file_ != nullptr) file_->ignore(arguments);
 }

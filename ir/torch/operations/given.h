@@ -52,6 +52,8 @@ class Given : public Caller {
   Shape integers(std::string_view argument, std::size_t count, std::int64_t fallback) const;
   /// Returns an integer for each of these extents. In a list, None stands for the extent.
   Shape integers_or(std::string_view argument, const Shape& extents) const;
+  /// Returns the dtype that the argument `dtype` requests. In files, it is that of the result.
+  DType dtype_or(DType fallback) const;
   void ignore(std::initializer_list<std::string_view> arguments) const;
   [[noreturn]] void fail(std::string_view argument, std::string_view expected) const;
 

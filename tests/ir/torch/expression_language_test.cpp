@@ -123,6 +123,14 @@ TEST(ExpressionLanguage, ATensorOfANumberIsNoNumber) {
   EXPECT_EQ(type("torch.tensor([True, torch.tensor(1, dtype=torch.int8)])"), "(2,) int8");
   EXPECT_NE(error_of("torch.tensor([torch.ones(2), torch.ones(2)])").find("numbers in lists of equal lengths"),
             std::string::npos);
+  EXPECT_EQ(type("torch.atan2(torch.arange(3), torch.tensor(1.5, dtype=torch.float16))"), "(3,) float16");
+  EXPECT_EQ(type("torch.copysign(torch.tensor(1.5, dtype=torch.float16), torch.randn(3))"), "(3,) float32");
+  EXPECT_EQ(type("torch.ldexp(torch.randn(3).half(), torch.arange(3))"), "(3,) float16");
+  EXPECT_EQ(type("torch.nansum(torch.arange(3))"), "() int32");
+  EXPECT_EQ(type("torch.linalg.norm(torch.randn(3).half(), dtype=torch.float32)"), "() float32");
+  EXPECT_EQ(type("torch.norm(torch.randn(3), dtype=torch.float16)"), "() float16");
+  EXPECT_EQ(type("F.group_norm(torch.randn(2, 4).half(), 2, torch.randn(4))"), "(2, 4) float16");
+  EXPECT_EQ(type("F.batch_norm(torch.randn(2, 4).half(), torch.zeros(4), torch.ones(4))"), "(2, 4) float16");
   EXPECT_EQ(type("t = torch.tensor(2.5); t.fill_(4.0); t"), "() float32");
   EXPECT_EQ(type("t = torch.tensor(2.5); t.fill_(4.0); torch.randn(3).half() * t"), "(3,) float16");
   EXPECT_EQ(type("torch.where(torch.tensor([True]), torch.tensor([2], dtype=torch.uint8), torch.tensor(1000))"),
@@ -539,6 +547,11 @@ TEST(ExpressionLanguage, TheDefaultTypeOfFloats) {
   EXPECT_EQ(type("torch.randn(3, dtype=torch.float32)", DType::bf16), DType::f32);
   EXPECT_EQ(type("torch.arange(3)", DType::bf16), DType::i32);
   EXPECT_EQ(type("torch.zeros(3, dtype=torch.get_default_dtype())", DType::f16), DType::f16);
+  for (const char* text : {"torch.arange(3) / 2", "torch.arange(3) * 0.5", "torch.sqrt(torch.arange(3))",
+                           "torch.deg2rad(torch.arange(3))", "torch.where(torch.arange(3) > 1, 1.0, 0.0)"})
+    EXPECT_EQ(type(text, DType::bf16), DType::bf16) << text;
+  EXPECT_EQ(type("torch.arange(3).float()", DType::bf16), DType::f32);
+  EXPECT_EQ(type("torch.FloatTensor([1, 2]) * torch.arange(2)", DType::bf16), DType::f32);
   // These promote as in PyTorch.
   EXPECT_EQ(type("torch.randn(3, dtype=torch.float16) + torch.randn(3, dtype=torch.bfloat16)"), DType::f32);
   EXPECT_EQ(type("torch.randn(3, dtype=torch.float16) + torch.randn(3)"), DType::f32);

@@ -237,7 +237,7 @@ constexpr std::array random_rows = {
     Function{"tensor", in_torch, "data, *, dtype=None, device=None, requires_grad=False", tensor},
     Function{"as_tensor", in_torch, "data, *, dtype=None, device=None, requires_grad=False", tensor},
     Function{"Tensor", in_torch, "*size", float_tensor},
-    Function{"FloatTensor", in_torch, "*size", float_tensor},
+    Function{"FloatTensor", in_torch, "*size", new_tensor<DType::f32>},
     Function{"HalfTensor", in_torch, "*size", new_tensor<DType::f16>},
     Function{"BFloat16Tensor", in_torch, "*size", new_tensor<DType::bf16>},
     Function{"LongTensor", in_torch, "*size", new_tensor<DType::i64>},

@@ -228,7 +228,9 @@ def i0(input): return torch.exp(input.abs()) * i0e(input)
 def gammaln(input): return lgamma(input)
 def psi(input): return digamma(input)
 
-def ldexp(input, other): return input * torch.pow(2.0, other)
+def ldexp(input, other):
+    result, common = input * torch.pow(2.0, other), input * other
+    return result.to(common.dtype) if is_floating_point(common) else result
 
 # Euclid's algorithm with the remainders of the least size, in as many steps as the type's numbers can take.
 def gcd(input, other):
@@ -280,12 +282,13 @@ def count_nonzero(input, dim=None):
     return (input != 0).sum() if dim is None else (input != 0).sum(dim)
 
 def nansum(input, dim=None, keepdim=False, *, dtype=None):
-    numbers = torch.where(input != input, 0.0, input)
-    return numbers.sum() if dim is None else numbers.sum(dim, keepdim)
+    numbers = torch.where(input != input, 0.0, input) if is_floating_point(input) else input
+    return numbers.sum(dtype=dtype) if dim is None else numbers.sum(dim, keepdim, dtype=dtype)
 
 def nanmean(input, dim=None, keepdim=False, *, dtype=None):
     is_number = input == input
-    return nansum(input, dim, keepdim) / (is_number.sum() if dim is None else is_number.sum(dim, keepdim))
+    count = is_number.sum() if dim is None else is_number.sum(dim, keepdim)
+    return nansum(input, dim, keepdim, dtype=dtype) / count
 
 def dist(input, other, p=2): return torch.linalg.vector_norm(input - other, p)
 def msort(input): return torch.sort(input, dim=0, stable=True)[0]

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 
 #include "core/text/nearest.h"
+#include "core/text/one_of.h"
 #include "ir/torch/expression/sequence.h"
 
 namespace deplo::ir::torch::python {
@@ -148,6 +150,16 @@ void Call::bind_keywords(const std::vector<Formal>& expected, Arguments& argumen
     bound[i] = true;
     values_[i].second = std::move(value);
   }
+}
+
+Value Call::result_of(const Function& function) const {
+  // Functions whose name gives the type of their result.
+  constexpr auto typed = std::to_array<std::string_view>({"FloatTensor", "double", "float", "to"});
+  const Id first_new = session.size();
+  Value result = function.run(*this);
+  const auto gives_type = [&](const auto& argument) { return session.gives_float_type(argument.second); };
+  const bool has_type = session.default_dtype == DType::f32 || session.in_written || is_one_of(name, typed);
+  return has_type || std::ranges::any_of(values_, gives_type) ? result : session.in_default_type(result, first_new);
 }
 
 void Call::misfit(std::string_view expected, std::string_view found) const {

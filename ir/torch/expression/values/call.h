@@ -20,6 +20,9 @@ class Call {
        std::string_view op = "");
   Call(Session& session, const Function& function, Arguments arguments);
 
+  /// Calls the function. A result of floats has the default type if the arguments do not give its type.
+  Value result_of(const Function&) const;
+
   static bool takes(std::string_view signature, std::string_view parameter);
 
   Session& session;

@@ -256,6 +256,19 @@ Id Session::operand(const Value& value, std::string_view op, int position) {
 
 Id Session::cast(Id id, DType dtype) { return type(id).dtype == dtype ? id : call("to", {id}, {{"dtype", dtype}}); }
 
+bool Session::gives_float_type(const Value& value) const {
+  if (is_tensor(value)) return is_float(type_of(value).dtype);
+  if (const List* list = value.as<List>())
+    return std::ranges::any_of(*list->items, [&](const Value& item) { return gives_float_type(item); });
+  return value.as<DType>() || value.as<Object*>();
+}
+
+Value Session::in_default_type(const Value& result, Id first_new) {
+  const Tensor* made = result.as<Tensor>();
+  const bool is_new = made && made->id >= first_new;
+  return is_new && type(made->id).dtype == DType::f32 ? Value{Tensor{cast(made->id, default_dtype)}} : result;
+}
+
 DType Session::computed(DType dtype) {
   if (dtype != DType::f64) return dtype;
   note_ = "tensors of float64 are computed in float32";

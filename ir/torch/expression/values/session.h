@@ -39,6 +39,8 @@ class Session {
   std::function<Value(const Value& object, std::string_view name)> attribute;
 
   DType default_dtype = DType::f32;  // dtype of floats for which no dtype is given
+  bool in_written = false;           // whether one of the language's own definitions runs (functions/written.cpp)
+  int written_calls = 0;             // calls of the language's own definitions that are running
 
   /// Counts steps. Throws Error if their total exceeds max_steps.
   void spend(std::size_t steps = 1);
@@ -95,6 +97,10 @@ class Session {
   const TensorType& type(Id id) const { return builder_.type(id); }
   const Node& node(Id id) const { return builder_.node(id); }
   Id cast(Id tensor, DType);  // returns the same node if it has that dtype
+  /// Whether a result of floats takes its type from this argument of a function.
+  bool gives_float_type(const Value& argument) const;
+  /// Returns the result of a function of which no argument gives the type: in the default type, if it is new and f32.
+  Value in_default_type(const Value& result, Id first_new);
   /// Returns the type that stands for a requested one: f32 for f64, which no kernel has. The graph's note says so.
   DType computed(DType);
 

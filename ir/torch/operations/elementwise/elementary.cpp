@@ -127,8 +127,9 @@ Id angle(const Given& g, Id y, Id x) {
   return g.where(is_negative(g, y), g.apply("neg", wide), wide);
 }
 Id atan2(const Given& g) {
-  const Id y = float_input(g), x = g.tensor("other");
-  return angle(g, y, is_float(g.dtype(x)) ? x : g.to(x, DType::f32));
+  const Id y = g.tensor("input"), x = g.tensor("other");
+  const DType common = promote(g.node(y), g.node(x)), floats = is_float(common) ? common : DType::f32;
+  return angle(g, g.to(y, floats), g.to(x, floats));
 }
 /// `size` with the sign of x. x itself if it is 0, because -0 has a sign.
 Id with_sign(const Given& g, Id x, Id size) {

@@ -16,6 +16,7 @@ void check_channels(const Given& g, Id x, Id vector) {
     g.refuse(fmt::format("a number for each of the {} channels", g.shape(x)[1]), vector);
 }
 
+// The result has the type of the input, as in PyTorch: parameters and statistics of float32 do not widen it.
 Id affine(const Given& g, Id x) {
   for (const auto& [argument, op] : {std::pair("weight", "mul"), {"bias", "add"}}) {
     if (!g.has(argument)) continue;
@@ -23,7 +24,7 @@ Id affine(const Given& g, Id x) {
     check_channels(g, x, vector);
     x = g.apply(op, x, of_channels(g, vector, g.rank(x)));
   }
-  return x;
+  return g.to(x, g.dtype(g.tensor("input")));
 }
 
 /// (x - mean) / sqrt(var + eps), with the running statistics of the channels.

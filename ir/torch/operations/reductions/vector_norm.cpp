@@ -32,38 +32,38 @@ Id norm_of(const Given& g, Id x, double order, const Along& along) {
 
 Along along_of(const Given& g) { return {g.integers("dim", Shape{}), g.flag("keepdim", false)}; }
 
+/// Returns the input in the type that the call requests.
+Id requested_input(const Given& g) {
+  g.ignore({"dtype", "out"});
+  return g.to(g.tensor("input"), g.dtype_or(g.dtype(g.tensor("input"))));
+}
+
 // torch.norm: without `dim`, the norm of all elements as one vector, whatever the shape.
 Id norm(const Given& g) {
-  const Id x = g.tensor("input");
-  g.ignore({"out"});
+  const Id x = requested_input(g);
   if (!g.is_text("p")) return norm_of(g, x, g.number("p", 2), along_of(g));
   if (g.text("p", "fro") != "fro") g.fail("p", "a number or 'fro'");
   return norm_of(g, x, 2, along_of(g));
 }
 
-Id vector_norm(const Given& g) {
-  const Id x = g.to(g.tensor("input"), g.has("dtype") ? DType::f32 : g.dtype(g.tensor("input")));
-  g.ignore({"dtype", "out"});
-  return norm_of(g, x, g.number("ord", 2), along_of(g));
-}
+Id vector_norm(const Given& g) { return norm_of(g, requested_input(g), g.number("ord", 2), along_of(g)); }
 
 // Without `ord`, the result is the Euclidean norm of the elements. For matrices only the Frobenius norm is supported,
 // which is the Euclidean norm of their elements.
 Id linalg_norm(const Given& g) {
   const Along along = along_of(g);
-  g.ignore({"dtype", "out"});
-  const bool of_vectors = along.dims.size() == 1 || (along.dims.empty() && g.rank(g.tensor("input")) == 1);
-  if (g.is_text("ord") && !of_vectors && g.text("ord", "fro") == "fro") return norm_of(g, g.tensor("input"), 2, along);
+  const Id x = requested_input(g);
+  const bool of_vectors = along.dims.size() == 1 || (along.dims.empty() && g.rank(x) == 1);
+  if (g.is_text("ord") && !of_vectors && g.text("ord", "fro") == "fro") return norm_of(g, x, 2, along);
   if (g.has("ord") && (!of_vectors || g.is_text("ord")))
     g.fail("ord", of_vectors ? "a number" : "None or 'fro' (other norms of matrices are not supported)");
-  return norm_of(g, g.tensor("input"), g.number("ord", 2), along);
+  return norm_of(g, x, g.number("ord", 2), along);
 }
 
 Id matrix_norm(const Given& g) {
-  g.ignore({"dtype", "out"});
   if (g.has("ord") && (!g.is_text("ord") || g.text("ord", "fro") != "fro"))
     g.fail("ord", "'fro' (other norms of matrices are not supported)");
-  return norm_of(g, g.tensor("input"), 2, {g.integers("dim", Shape{-2, -1}), g.flag("keepdim", false)});
+  return norm_of(g, requested_input(g), 2, {g.integers("dim", Shape{-2, -1}), g.flag("keepdim", false)});
 }
 
 Id vecdot(const Given& g) {
@@ -105,13 +105,11 @@ Composites vector_norms() {
   return {
       {{"cosine_similarity", in_functional | in_torch, "x1, x2, dim=1, eps=1e-08",
         call_made<cosine_similarity>, "CosineSimilarity"},
-       {"matrix_norm", in_linalg, "input, ord='fro', dim=None, keepdim=False, *, dtype=None, out=None",
-        call_made<matrix_norm>},
-       {"norm", either, "input, p='fro', dim=None, keepdim=False", call_made<norm>},
-       {"norm", in_linalg, "input, ord=None, dim=None, keepdim=False, *, dtype=None, out=None", call_made<linalg_norm>},
+       {"matrix_norm", in_linalg, "input, ord='fro', dim=None, keepdim=False, *, dtype=None", call_made<matrix_norm>},
+       {"norm", either, "input, p='fro', dim=None, keepdim=False, *, dtype=None", call_made<norm>},
+       {"norm", in_linalg, "input, ord=None, dim=None, keepdim=False, *, dtype=None", call_made<linalg_norm>},
        {"vecdot", in_linalg, "input, other, *, dim=-1", call_made<vecdot>},
-       {"vector_norm", in_linalg, "input, ord=2, dim=None, keepdim=False, *, dtype=None, out=None",
-        call_made<vector_norm>},
+       {"vector_norm", in_linalg, "input, ord=2, dim=None, keepdim=False, *, dtype=None", call_made<vector_norm>},
        {"normalize", in_functional, "input, p=2.0, dim=1, eps=1e-12", call_made<normalize>}},
       {{"aten._weight_norm", read_made<weight_norm>}, {"aten._weight_norm_interface", read_made<weight_norm>},
        {"aten.cosine_similarity", read_made<cosine_similarity>}, {"aten.norm", read_made<norm>},
