@@ -152,12 +152,6 @@ bool gives_contiguous(const Function& f, const Call& call) {
   return std::ranges::all_of(call.all(), [&](const auto& given) { return is_plain(call.session, given.second); });
 }
 
-// Whether a call has `memory_format=torch.contiguous_format`.
-bool names_contiguous_format(const Call& call) {
-  const Opaque* format = call.has("memory_format") ? call.value("memory_format").as<Opaque>() : nullptr;
-  return format && format->name == "contiguous_format";
-}
-
 // Records how the result of a function lies in memory in PyTorch, as far as that is known.
 void set_strides(const Function& f, const Call& call, Id result) {
   constexpr unsigned of_tensors = either | in_functional;
@@ -165,7 +159,6 @@ void set_strides(const Function& f, const Call& call, Id result) {
   if (gives_contiguous(f, call) || (is_torch && is_one_of(f.name, always_contiguous)))
     call.session.set_contiguous(result);
   if (!is_torch || !is_one_of(f.name, elementwise)) return;
-  if (names_contiguous_format(call)) return call.session.set_contiguous(result);
   std::vector<Id> tensors;
   for (const auto& [name, value] : call.all())
     if (is_tensor(value)) tensors.push_back(call.session.tensor(value));
@@ -245,6 +238,9 @@ Value Interpreter::run(const Function& function, Arguments arguments, bool in_pl
   if (copies(function, call) && is_tensor(result)) result = {session_.own(session_.tensor(result), first_new)};
   if (function.name == "ravel") result = {session_.contiguous(session_.tensor(result))};  // a reshape may share more
   if (const Tensor* t = result.as<Tensor>(); t && t->id >= first_new) set_strides(function, call, t->id);
+  if (is_tensor(result))
+    if (const std::optional<Shape> strides = call.requested_strides(session_.type_of(result).shape))
+      result = {session_.laid_out(session_.tensor(result), *strides)};
   if (out) return written_to(*out, result, first_new);
   const bool* asked = call.has("inplace") ? call.value("inplace").as<bool>() : nullptr;
   if (!in_place && !(asked && *asked)) return result;

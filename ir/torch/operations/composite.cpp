@@ -38,7 +38,11 @@ Id unchanged(const Given& g) {
 
 // clone() returns a new tensor; contiguous() returns a new tensor or the same one.
 python::Value call_clone(const python::Call& c) { return {python::Tensor{c.session.copy(c.tensor("input"))}}; }
-python::Value call_contiguous(const python::Call& c) { return {c.session.contiguous(c.tensor("input"))}; }
+// The caller of all functions lays a result out as `memory_format` says.
+python::Value call_contiguous(const python::Call& c) {
+  const Id x = c.tensor("input");
+  return {c.given("memory_format") ? python::Tensor{x} : c.session.contiguous(x)};
+}
 
 // Dropout in evaluation mode, which returns its input.
 std::vector<Id> read_dropout(pt2::Call& call) {

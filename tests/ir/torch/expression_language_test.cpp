@@ -448,6 +448,26 @@ TEST(ExpressionLanguage, ParametersKeepRandomNumbersThatAreUsedElsewhere) {
             std::string::npos);
 }
 
+TEST(ExpressionLanguage, MemoryFormats) {
+  for (const char* text :
+       {"x.to(memory_format=torch.channels_last)", "x.contiguous(memory_format=torch.channels_last)",
+        "x.clone(memory_format=torch.channels_last)", "x.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2)",
+        "x.to(memory_format=torch.channels_last) * 2", "conv.weight"})
+    EXPECT_EQ(error_of(std::string("x = torch.randn(2, 3, 4, 5); conv = nn.Conv2d(3, 2, (4, 5))\n"
+                                   "conv = conv.to(memory_format=torch.channels_last)\ny = ") +
+                       text +
+                       "\nassert y.stride() == (60, 1, 15, 3) and not y.is_contiguous()\n"
+                       "assert y.is_contiguous(memory_format=torch.channels_last)\n"
+                       "assert y.contiguous().stride() == (60, 20, 5, 1)\ny"),
+              "")
+        << text;
+  EXPECT_EQ(error_of("assert not torch.randn(2, 3, 4, 5).is_contiguous(memory_format=torch.channels_last)\n"
+                     "torch.randn(2)"),
+            "");
+  EXPECT_NE(error_of("torch.randn(2, 3).to(memory_format=torch.channels_last)").find("of 4 dimensions"),
+            std::string::npos);
+}
+
 TEST(ExpressionLanguage, Lines) {
   EXPECT_EQ(calls("x = torch.randn(\n    4,  # a comment\n  8)\n\n\n(x\n +\n x)\n"), "add(x, x) -> (4, 8) float32\n");
   EXPECT_EQ(calls("x = torch.randn(4) \\\n  + 1\r\n# the end"), "add(x, add_c1) -> (4,) float32\n");

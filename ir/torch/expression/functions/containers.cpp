@@ -222,8 +222,26 @@ std::optional<DType> requested_dtype(const Call& c, std::string_view parameter) 
   return target.none() || is_device ? std::nullopt : std::optional(c.dtype(parameter));
 }
 
+// Lays parameters and buffers of images and volumes out as `memory_format` says.
+void lay_out_all(const Call& c) {
+  const Contents all = contents(c);
+  for (const Values* pairs : {&all.parameters, &all.buffers})
+    for (const Value& pair : *pairs) {
+      const Value& value = (*pair.as<List>()->items)[1];
+      if (!is_tensor(value)) continue;
+      const Shape shape = c.session.type_of(value).shape;
+      const auto strides = shape.size() == 4 || shape.size() == 5 ? c.requested_strides(shape) : std::nullopt;
+      auto* const* leaf = value.as<Leaf*>();
+      if (strides && leaf && !(*leaf)->id)
+        (*leaf)->strides = *strides;
+      else if (strides)
+        c.session.set_data(value, {c.session.laid_out(c.session.tensor(value), *strides)});
+    }
+}
+
 // Evaluates to(dtype), to(device, dtype), to(tensor) and to(device).
 Value to(const Call& c) {
+  lay_out_all(c);
   std::optional<DType> dtype = requested_dtype(c, "device");
   if (c.given("dtype")) dtype = c.dtype("dtype");
   if (!dtype && c.given("tensor")) dtype = requested_dtype(c, "tensor");

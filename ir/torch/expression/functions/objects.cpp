@@ -270,7 +270,9 @@ Value storage_offset(const Call& c) { return {c.session.storage_offset(c.value("
 // Whether a tensor is contiguous. A tensor whose strides are not known counts as contiguous, because `contiguous()`
 // would not change its values.
 Value is_contiguous(const Call& c) {
-  return {c.given("memory_format") || c.session.may_be_contiguous(c.value("input"))};
+  const Value& input = c.value("input");
+  const std::optional<Shape> strides = c.requested_strides(c.session.type_of(input).shape);
+  return {strides ? c.session.lies_as(input, *strides).value_or(true) : c.session.may_be_contiguous(input)};
 }
 
 // Returns elements by their positions in the memory. It is not known to be a view, so neither the result nor another

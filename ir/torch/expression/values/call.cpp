@@ -152,6 +152,19 @@ void Call::bind_keywords(const std::vector<Formal>& expected, Arguments& argumen
   }
 }
 
+std::optional<Shape> Call::requested_strides(const Shape& shape) const {
+  const Opaque* format = has("memory_format") ? value("memory_format").as<Opaque>() : nullptr;
+  if (format && format->name == "contiguous_format") return row_major_strides(shape);
+  if (!format || !format->name.starts_with("channels_last")) return std::nullopt;
+  const std::size_t rank = format->name == "channels_last" ? 4 : 5;
+  if (shape.size() != rank) fail("memory_format", fmt::format("another format than that of {} dimensions", rank));
+  Shape moved = shape;  // (N, C, H, W) → (N, H, W, C)
+  std::rotate(moved.begin() + 1, moved.begin() + 2, moved.end());
+  Shape strides = row_major_strides(moved);
+  std::rotate(strides.begin() + 1, strides.end() - 1, strides.end());
+  return strides;
+}
+
 Value Call::result_of(const Function& function) const {
   // Functions whose name gives the type of their result.
   constexpr auto typed = std::to_array<std::string_view>({"FloatTensor", "double", "float", "to"});

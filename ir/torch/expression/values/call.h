@@ -1,6 +1,7 @@
 // A call of a built-in function, with its arguments by the names in its signature.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -41,6 +42,9 @@ class Call {
   double number(std::string_view parameter) const;
   bool flag(std::string_view parameter) const;
   std::string_view text(std::string_view parameter) const;
+  /// Returns the strides of a tensor of that shape that a parameter `memory_format` requests; nullopt if it requests
+  /// none.
+  std::optional<Shape> requested_strides(const Shape&) const;
   DType dtype(std::string_view parameter) const;
   DType dtype(std::string_view parameter, DType fallback) const;  // `fallback` if no dtype is given
   /// Returns a tensor, converted to the dtype that a parameter `dtype` requests.

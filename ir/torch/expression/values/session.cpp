@@ -175,7 +175,7 @@ void Session::share(Id first_new) {
 
 bool Session::is_contiguous(const Value& value) {
   auto* const* leaf = value.as<Leaf*>();
-  if (leaf && !(*leaf)->id && !(*leaf)->made_of) return true;
+  if (leaf && !(*leaf)->id && !(*leaf)->strides) return true;
   return in_place_.strides().is_contiguous(builder_, in_place_.current(id_of(value))) == true;
 }
 
@@ -218,15 +218,20 @@ void Session::set_elementwise(Id node, const std::vector<Id>& args) {
 }
 
 void Session::set_contiguous(Id node) {
-  if (!in_place_.is_view(builder_, node)) in_place_.strides().set_contiguous(builder_, node, false);
+  if (!in_place_.is_view(builder_, node))
+    in_place_.strides().set_strided(builder_, node, row_major_strides(type(node).shape), false);
 }
 
-Tensor Session::contiguous(Id node) {
-  const std::optional<bool> is_contiguous = in_place_.strides().is_contiguous(builder_, node);
-  if (is_contiguous == true) return {node};
+Tensor Session::laid_out(Id node, const Shape& strides) {
+  const std::optional<bool> is_so = in_place_.strides().lies_as(builder_, node, strides);
+  if (is_so == true) return {node};
   const Id result = copy(node);
-  in_place_.strides().set_contiguous(builder_, result, !is_contiguous);
+  in_place_.strides().set_strided(builder_, result, strides, !is_so);
   return {result};
+}
+
+std::optional<bool> Session::lies_as(const Value& value, const Shape& strides) {
+  return in_place_.strides().lies_as(builder_, tensor(value), strides);
 }
 
 Id Session::id_of(const Value& value) {
@@ -241,7 +246,7 @@ Id Session::node_of(const Value& value) {
     expect_room();
     leaf.id = leaf.parameter ? builder_.parameter(parameter_name(leaf), leaf.type, leaf.source)
                              : builder_.input(leaf.name.empty() ? "x" : leaf.name, leaf.type, leaf.source);
-    if (leaf.made_of) in_place_.strides().set_as(builder_, *leaf.id, *leaf.made_of);
+    if (leaf.strides) in_place_.strides().set_strided(builder_, *leaf.id, *leaf.strides, false);
   }
   return *leaf.id;
 }
@@ -321,7 +326,7 @@ Leaf* Session::make_leaf(TensorType type, Fill fill, bool parameter) {
 
 Leaf* Session::draw_parameter(Id source, Fill fill, const std::vector<Id>& inputs) {
   Leaf* leaf = make_leaf(type(source), fill, true);
-  leaf->made_of = source;
+  leaf->strides = in_place_.strides().of(builder_, source);
   Drawn drawn = {leaf, fill, source, in_place_.views(builder_, source).origin, size()};
   for (const Id input : inputs) {
     drawn.inputs.emplace_back(input, builder_.node(input).name);

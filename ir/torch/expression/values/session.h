@@ -82,15 +82,18 @@ class Session {
   /// Returns the whole content of a tensor's memory, as a vector. Throws Error if it is not known.
   Id memory(const Value& tensor);
   /// Records that a node has these strides, and may share memory with its first argument.
-  void set_strided(Id node, const Shape& strides) { in_place_.strides().set_strided(builder_, node, strides); }
+  void set_strided(Id node, const Shape& strides) { in_place_.strides().set_strided(builder_, node, strides, true); }
   /// Records that a new node is the result of an elementwise function of PyTorch.
   void set_elementwise(Id node, const std::vector<Id>& args);
   /// Whether a tensor is contiguous, or its strides are not known.
   bool may_be_contiguous(const Value& tensor);
   /// Records that a new node is contiguous if it is in memory of its own.
   void set_contiguous(Id node);
-  /// Returns a contiguous tensor with the values of a node: the node's tensor, or a copy.
-  Tensor contiguous(Id);
+  /// Returns a tensor with the values of a node and these strides: the node's tensor, or a copy.
+  Tensor laid_out(Id, const Shape& strides);
+  Tensor contiguous(Id id) { return laid_out(id, row_major_strides(type(id).shape)); }
+  /// Whether a tensor has these strides, other than along dimensions of one element; nullopt if that is not known.
+  std::optional<bool> lies_as(const Value& tensor, const Shape& strides);
   /// Returns the node of a tensor, or a scalar node `op_c1` for a number in argument position 1 of `op`. Throws Error
   /// for other values, and for NaN.
   Id operand(const Value&, std::string_view op, int position);

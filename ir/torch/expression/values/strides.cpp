@@ -17,11 +17,15 @@ std::int64_t at(const Shape& list, std::int64_t i) { return list[static_cast<std
 
 bool is_view(const Node& node) { return node.kind == Node::Kind::call && is_one_of(node.op, views); }
 
-bool are_contiguous(const Shape& shape, const Shape& strides) {
-  const Shape contiguous = row_major_strides(shape);
+// Whether strides give the same elements. They may differ along dimensions of one element.
+bool are_alike(const Shape& shape, const Shape& strides, const Shape& others) {
   for (std::size_t d = 0; d < shape.size(); ++d)
-    if (shape[d] != 1 && strides[d] != contiguous[d]) return false;
+    if (shape[d] != 1 && strides[d] != others[d]) return false;
   return true;
+}
+
+bool are_contiguous(const Shape& shape, const Shape& strides) {
+  return are_alike(shape, strides, row_major_strides(shape));
 }
 
 /// Returns the strides of a view of another shape; nullopt if no strides give it, so that a reshape copies. Dimensions
@@ -150,12 +154,6 @@ void Strides::set_as(const Builder& builder, Id node, Id other) {
   known_[static_cast<std::size_t>(node)] = known_[static_cast<std::size_t>(other)];
 }
 
-void Strides::set_contiguous(const Builder& builder, Id node, bool may_share) {
-  of(builder, node);
-  known_[static_cast<std::size_t>(node)] = row_major_strides(builder.type(node).shape);
-  if (may_share) may_share_.insert(node);
-}
-
 void Strides::set_elementwise(const Builder& builder, Id node, const std::vector<Id>& args) {
   of(builder, node);
   const Shape& shape = builder.type(node).shape;
@@ -172,10 +170,10 @@ void Strides::set_elementwise(const Builder& builder, Id node, const std::vector
   known_[static_cast<std::size_t>(node)] = contiguous ? row_major_strides(shape) : elementwise_strides(shape, strides);
 }
 
-void Strides::set_strided(const Builder& builder, Id node, const Shape& strides) {
+void Strides::set_strided(const Builder& builder, Id node, const Shape& strides, bool may_share) {
   of(builder, node);
   known_[static_cast<std::size_t>(node)] = strides;
-  may_share_.insert(node);
+  if (may_share) may_share_.insert(node);
 }
 
 std::optional<std::int64_t> Strides::offset(const Builder& builder, Id id) {
@@ -196,10 +194,13 @@ Sharing Strides::sharing(const Builder& builder, Id id) {
   return strides_of_view(builder.type(node.args[0]).shape, *from, node.type.shape) ? Sharing::shared : Sharing::own;
 }
 
+std::optional<bool> Strides::lies_as(const Builder& builder, Id node, const Shape& strides) {
+  const std::optional<Shape>& own = of(builder, node);
+  return own ? std::optional(are_alike(builder.type(node).shape, *own, strides)) : std::nullopt;
+}
+
 std::optional<bool> Strides::is_contiguous(const Builder& builder, Id node) {
-  const std::optional<Shape>& strides = of(builder, node);
-  if (!strides) return std::nullopt;
-  return are_contiguous(builder.type(node).shape, *strides);
+  return lies_as(builder, node, row_major_strides(builder.type(node).shape));
 }
 
 std::optional<bool> Strides::repeats(const Builder& builder, Id node) {

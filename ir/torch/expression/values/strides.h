@@ -23,15 +23,16 @@ class Strides {
   /// Records that a node is a view, even if it is a reshape that would copy.
   void share(Id node) { shared_.insert(node); }
   bool is_shared(Id node) const { return shared_.contains(node); }
-  /// Records that a node, a copy of its argument, is contiguous. `may_share`: it may be the argument itself in PyTorch.
-  void set_contiguous(const Builder&, Id node, bool may_share);
   /// Records that a node is the result of an elementwise function of PyTorch. If a tensor with the result's dimensions
   /// is not contiguous, the result keeps the order of dimensions in memory.
   void set_elementwise(const Builder&, Id node, const std::vector<Id>& args);
-  /// Records the strides of a node, and that it is not known whether it shares memory with its first argument.
-  void set_strided(const Builder&, Id node, const Shape& strides);
+  /// Records the strides of a node. `may_share`: it is not known whether it shares memory with its first argument.
+  void set_strided(const Builder&, Id node, const Shape& strides, bool may_share);
   /// Returns the position of a view's first element after that of its argument; nullopt if it is not known.
   std::optional<std::int64_t> offset(const Builder&, Id view);
+  /// Whether a node's tensor has these strides, other than along dimensions of one element; nullopt if that is not
+  /// known.
+  std::optional<bool> lies_as(const Builder&, Id node, const Shape& strides);
   /// Whether a node's tensor is contiguous; nullopt if that is not known.
   std::optional<bool> is_contiguous(const Builder&, Id node);
   /// Whether a node's tensor has a stride of 0, so that elements share memory; nullopt if its strides are not known.

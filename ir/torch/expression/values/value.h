@@ -56,7 +56,7 @@ struct Leaf {
   std::string name;  // an attribute of `parent`, or a variable; may be empty
   const Object* parent = nullptr;
   std::optional<Id> id;
-  std::optional<Id> made_of;  // the node that nn.Parameter was called with, if it may not be contiguous
+  std::optional<Shape> strides = {};  // in PyTorch's memory; nullopt if the tensor is contiguous
 };
 struct Builtin {
   const Function* function = nullptr;
