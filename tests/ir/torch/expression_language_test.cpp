@@ -448,6 +448,28 @@ TEST(ExpressionLanguage, ParametersKeepRandomNumbersThatAreUsedElsewhere) {
             std::string::npos);
 }
 
+TEST(ExpressionLanguage, StateDictsHaveWhatPytorchSaves) {
+  EXPECT_EQ(error_of(R"(
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm2d(3)
+        self.a = nn.Linear(2, 2, bias=False)
+        self.b = self.a
+        self.register_buffer("kept", torch.ones(2))
+        self.register_buffer("mask", torch.ones(2), persistent=False)
+m = M()
+norm = ["norm.weight", "norm.bias", "norm.running_mean", "norm.running_var", "norm.num_batches_tracked"]
+assert list(m.state_dict()) == ["kept"] + norm + ["a.weight", "b.weight"], str(list(m.state_dict()))
+assert [n for n, b in m.named_buffers()] == ["kept", "mask"] + norm[2:]
+assert [n for n, b in m.named_buffers(prefix="m", recurse=False)] == ["m.kept", "m.mask"]
+assert len(list(m.parameters(recurse=False))) == 0
+assert m.norm.num_batches_tracked.dtype == torch.int64
+torch.randn(2)
+)"),
+            "");
+}
+
 TEST(ExpressionLanguage, MemoryFormats) {
   for (const char* text :
        {"x.to(memory_format=torch.channels_last)", "x.contiguous(memory_format=torch.channels_last)",

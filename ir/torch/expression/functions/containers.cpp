@@ -78,21 +78,32 @@ bool is_module(const Value& value) {
   return object && ((*object)->module || ((*object)->type && (*object)->type->is_module));
 }
 
+// PyTorch's modules keep statistics in buffers. Here, they are drawn as parameters are.
+bool is_buffer(const Object& object, std::string_view name) {
+  const bool is_statistic = name == "running_mean" || name == "running_var" || name == "num_batches_tracked";
+  return (object.module && is_statistic) || object.buffers.contains(name);
+}
+
+std::string joined_path(const std::string& path, const std::string& name) {
+  return path.empty() ? name : path + "." + name;
+}
+
 /// Collects the modules and parameters inside a module, each once, with their paths.
 class Contents {
  public:
   explicit Contents(Session& session) : session_(session) {}
-  void add(Object& object, const std::string& path) {
+  void add(Object& object, const std::string& path, bool recurse = true) {
     if (!seen_.insert(&object).second) return;
     session_.spend();
     modules.push_back(make_list({{session_.text(path)}, {&object}}));
-    const auto path_of = [&](const std::string& name) { return path.empty() ? name : path + "." + name; };
+    const auto path_of = [&](const std::string& name) { return joined_path(path, name); };
     for (const auto& [name, value] : object.attributes)
-      if (is_statistic(object, name) || object.buffers.contains(name))
+      if (is_buffer(object, name))
         add_buffer(value, path_of(name));
       else
         add_parameter(value, path_of(name));
     for (const auto& [name, value] : object.items) add_parameter(value, path_of(name));
+    if (!recurse) return;
     for (const auto& [name, value] : object.attributes) add_module(value, path_of(name));
     for (const auto& [name, value] : object.items) add_module(value, path_of(name));
   }
@@ -100,10 +111,6 @@ class Contents {
   Values modules, parameters, buffers;
 
  private:
-  // PyTorch's modules keep statistics in buffers. Here, they are drawn as parameters are.
-  static bool is_statistic(const Object& object, std::string_view name) {
-    return object.module && (name == "running_mean" || name == "running_var");
-  }
   void add_parameter(const Value& value, const std::string& path) {
     if (!is_parameter(value)) return;
     const Leaf* leaf = leaf_of(value);
@@ -128,7 +135,7 @@ Value without_paths(const Values& pairs) {
 }
 Contents contents(const Call& c) {
   Contents all(c.session);
-  all.add(self(c), "");
+  all.add(self(c), c.has("prefix") ? std::string(c.text("prefix")) : "", !c.has("recurse") || c.flag("recurse"));
   return all;
 }
 Value modules(const Call& c) { return without_paths(contents(c).modules); }
@@ -137,14 +144,32 @@ Value parameters(const Call& c) { return without_paths(contents(c).parameters); 
 Value named_parameters(const Call& c) { return make_list(contents(c).parameters); }
 Value buffers(const Call& c) { return without_paths(contents(c).buffers); }
 Value named_buffers(const Call& c) { return make_list(contents(c).buffers); }
+/// Adds the parameters and then the persistent buffers of a module, and those of the modules inside. What several
+/// modules share has an entry for each of them.
+void add_state(Session& session, const Object& object, const std::string& path, Dict& state, int level) {
+  if (level > max_levels) throw Error(fmt::format("state_dict: expected at most {} nested modules", max_levels));
+  const auto add = [&](const std::string& name, const Value& value) {
+    session.spend();
+    state.items.emplace_back(Value{session.text(joined_path(path, name))}, value);
+  };
+  for (const auto& [name, value] : object.attributes)
+    if (is_parameter(value) && !is_buffer(object, name)) add(name, value);
+  for (const auto& [name, value] : object.items)
+    if (is_parameter(value)) add(name, value);
+  for (const auto& [name, value] : object.attributes) {
+    const auto buffer = object.buffers.find(name);
+    const bool is_kept = buffer == object.buffers.end() || buffer->second;
+    if (is_buffer(object, name) && is_kept && !value.none()) add(name, value);
+  }
+  const auto add_inner = [&](const std::string& name, const Value& value) {
+    if (is_module(value)) add_state(session, **value.as<Object*>(), joined_path(path, name), state, level + 1);
+  };
+  for (const auto& [name, value] : object.attributes) add_inner(name, value);
+  for (const auto& [name, value] : object.items) add_inner(name, value);
+}
 Value state_dict(const Call& c) {
-  const Contents all = contents(c);
   Dict* state = c.session.make_dict();
-  for (const Values* pairs : {&all.parameters, &all.buffers})
-    for (const Value& pair : *pairs) {
-      const Values& both = *pair.as<List>()->items;
-      set_item(*state, both[0], both[1]);
-    }
+  add_state(c.session, self(c), "", *state, 0);
   return {state};
 }
 Value children(const Call& c) {
@@ -290,7 +315,7 @@ Value register_buffer(const Call& c) {
   if (!self || (!is_tensor(c.value("tensor")) && !is_object && c.given("tensor"))) c.fail("tensor", "a tensor");
   c.session.give_name(c.value("tensor"), *self, c.text("name"));
   (*self)->attributes.insert_or_assign(std::string(c.text("name")), c.value("tensor"));
-  (*self)->buffers.emplace(c.text("name"));
+  (*self)->buffers.insert_or_assign(std::string(c.text("name")), c.flag("persistent"));
   return {};
 }
 Value register_parameter(const Call& c) {

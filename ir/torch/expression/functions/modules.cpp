@@ -112,9 +112,11 @@ void build_batch_norm(const Call& c, Object& o) {
   if (c.flag("track_running_stats")) {
     add_parameter(c, o, "running_mean", channels, norm_bias);
     add_parameter(c, o, "running_var", channels, norm_weight);
+    const Attributes zero = {{"shape", Shape{}}, {"value", 0.0}, {"dtype", DType::i64}};
+    o.attributes.insert_or_assign("num_batches_tracked", {Tensor{c.session.call("full", {}, zero, "batches")}});
   } else {
-    o.attributes.insert_or_assign("running_mean", Value{});
-    o.attributes.insert_or_assign("running_var", Value{});
+    for (const char* name : {"running_mean", "running_var", "num_batches_tracked"})
+      o.attributes.insert_or_assign(name, Value{});
   }
 }
 

@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -151,7 +150,8 @@ struct Object {
   const Object* parent = nullptr;  // the first object that got this object as an attribute
   std::string name;                // the name of that attribute
   AttributeList attributes;
-  std::set<std::string, std::less<>> buffers;        // the names of attributes that register_buffer added
+  // The names of attributes that register_buffer added, and whether a state_dict has them.
+  std::map<std::string, bool, std::less<>> buffers;
   std::vector<std::pair<std::string, Value>> items;  // the named items of a Sequential, ModuleList or ModuleDict
 };
 
