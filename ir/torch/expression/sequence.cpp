@@ -33,13 +33,14 @@ class Known {
     if (const auto found = copies_.find(id); found != copies_.end()) return found->second;
     Node node = session_.node(id);
     const bool input = drawn_ && node.kind == Node::Kind::input;
-    const bool known = input || node.kind == Node::Kind::scalar || node.kind == Node::Kind::call;
+    const bool table = node.kind == Node::Kind::parameter && node.source.values;
+    const bool known = input || table || node.kind == Node::Kind::scalar || node.kind == Node::Kind::call;
     if (!known || element_count(node.type.shape) > max_known)
       throw Error(
           "expected a number that does not depend on the values of inputs and parameters: use torch.where, or export "
           "the module to a .pt2 file (docs/expressions.md)");
     for (Id& arg : node.args) arg = copy(arg);
-    sources_.emplace_back();
+    sources_.push_back(table ? node.source.values->doubles() : torch::Values());
     if (input) {
       inputs.push_back(id);
       sources_.back() = draw(node.source.fill, node.type.dtype, element_count(node.type.shape), rng_);

@@ -470,6 +470,16 @@ torch.randn(2)
             "");
 }
 
+TEST(ExpressionLanguage, LongListsAreConstants) {
+  const Graph g = parse_expression("torch.tensor([[0.1 * i, 1] for i in range(20)])");
+  ASSERT_EQ(g.nodes.size(), 2U);  // the constant and its reshape
+  ASSERT_NE(g.nodes[0].source.values, nullptr);
+  EXPECT_EQ((*g.nodes[0].source.values)[6], 0.1 * 3);
+  EXPECT_EQ(g.nodes[1].type, (TensorType{DType::f32, {20, 2}}));
+  EXPECT_EQ(calls("t = torch.tensor([i * i for i in range(20)])\nx = torch.randn(4)\nx * 2 if t[3] == 9 else x"),
+            "mul(x, mul_c1) -> (4,) float32\n");
+}
+
 TEST(ExpressionLanguage, MemoryFormats) {
   for (const char* text :
        {"x.to(memory_format=torch.channels_last)", "x.contiguous(memory_format=torch.channels_last)",

@@ -44,7 +44,9 @@ std::vector<Values> sources(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     const bool given = node.kind == Node::Kind::input && (node.name == "x" || node.name.starts_with("x_"));
     Values& values = result.emplace_back();
-    if (node.kind == Node::Kind::input || node.kind == Node::Kind::parameter)
+    if (node.source.values)
+      values = node.source.values->doubles();
+    else if (node.kind == Node::Kind::input || node.kind == Node::Kind::parameter)
       values = drawn(given ? "in" + std::to_string(inputs++) : node.name, node.type);
   }
   return result;

@@ -8,7 +8,9 @@
 
 #include "ir/torch/expression/functions/library.h"
 #include "ir/torch/expression/sequence.h"
+#include "ir/torch/operations/family.h"
 #include "ir/torch/operations/infer.h"
+#include "ir/types/float16.h"
 #include "ir/types/integers.h"
 
 namespace deplo::ir::torch::python {
@@ -93,6 +95,23 @@ DType dtype_of(const Call& c, const Value& number) {
   return number.as<double>() ? dtype_of_floats(c) : number.as<bool>() ? DType::boolean : DType::i64;
 }
 
+/// Returns a constant vector of numbers, or nullopt if they are few or some are tensors.
+std::optional<Id> table_of(const Call& c, const std::vector<Value>& numbers, DType dtype) {
+  constexpr std::size_t min_table = 16;  // shorter lists are chosen by comparisons, without a load from memory
+  if (numbers.size() < min_table || std::ranges::any_of(numbers, is_tensor)) return std::nullopt;
+  if (is_float(dtype)) {
+    Numbers values(DType::f64, numbers.size());
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const double number = *to_number(numbers[i]);
+      values.set(i, is_float16(dtype) ? rounded(number, dtype) : number);
+    }
+    return c.session.cast(caller_of(c).list(std::move(values)), dtype);
+  }
+  std::vector<std::int64_t> values;
+  for (const Value& number : numbers) values.push_back(*to_integer(number));
+  return c.session.cast(caller_of(c).list(std::move(values)), dtype);
+}
+
 /// Returns a new vector of one number.
 Id vector_of(const Call& c, const Value& number, DType dtype) {
   if (!is_tensor(number))
@@ -126,6 +145,8 @@ Value tensor(const Call& c) {
   std::ranges::for_each(numbers, check);
   DType dtype = dtype_of(c, numbers[0]);
   for (const Value& number : numbers) dtype = promote_types(dtype, dtype_of(c, number));
+  if (const std::optional<Id> table = table_of(c, numbers, dtype))
+    return typed(c.session.call("reshape", {*table}, {{"shape", shape}}));
   std::vector<Id> parts;
   for (const Value& number : numbers) parts.push_back(vector_of(c, number, dtype));
   const Id flat = parts.size() == 1 ? parts[0] : c.session.call("cat", parts, {{"dim", std::int64_t{0}}});
