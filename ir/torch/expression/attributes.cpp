@@ -24,7 +24,7 @@ Value initialise(const Call& c) {
   Arguments arguments = {*c.value("args").as<List>()->items, {}};
   for (const auto& [name, value] : (*c.value("options").as<Dict*>())->items)
     arguments.keywords.emplace_back(*name.as<std::string_view>(), value);
-  return c.session.invoke({Super{(*object)->type, *object}}, std::move(arguments));
+  return c.session.invoke({Super{(*object)->type, *object, true}}, std::move(arguments));
 }
 constexpr Function module_type_constructor = {"__init__", of_module, "type, self, *args, **options", initialise};
 
@@ -169,14 +169,23 @@ Value Interpreter::class_attribute(const Class& type, const Value& self, std::st
   return m && m->closure->kind == Closure::Kind::of_class ? bound(*found, self) : *found;
 }
 
-// Returns an attribute of the base of a method's class: a method that the text defines, or the constructor or `forward`
-// of a module of torch.nn.
+// Returns an attribute of a class after the method's class, in the order of lookup of the object's class: a method that
+// the text defines, or one of nn.Module or of a module of torch.nn.
 Value Interpreter::super_attribute(const Super& super, std::string_view name) {
-  if (const Value* found = find_attribute(super.owner->base, name)) return bound(*found, {super.self});
+  if (!derives(super.self->type, super.owner)) throw Error("super: expected an object of the class");
+  const std::vector<const Class*>& line = super.self->type->line;
+  for (auto c = std::ranges::find(line, super.owner) + 1; c != line.end(); ++c) {
+    if (*c) {
+      const auto found = (*c)->attributes.find(name);
+      if (found != (*c)->attributes.end()) return bound(found->second, {super.self});
+    } else {
+      if (name == "__init__" || (name == "forward" && super.self->module))
+        return {Super{super.owner, super.self, true}};
+      if (const Function* f = find_function(of_module, name))
+        return {Builtin{f, std::make_shared<const Value>(Value{super.self})}};
+    }
+  }
   if (name == "__init__") return {super};
-  if (name == "forward" && super.self->module) return {super};
-  if (const Function* f = find_function(of_module, name))
-    return {Builtin{f, std::make_shared<const Value>(Value{super.self})}};
   throw Error(fmt::format("expected a method of the base class, found `{}`", name));
 }
 

@@ -51,7 +51,7 @@ Value Interpreter::super(Arguments arguments, const Scope& scope) const {
     auto* const* type = arguments.positional[0].as<Class*>();
     auto* const* self = arguments.positional[1].as<Object*>();
     if (!type || !self) throw Error("super: expected a class and an object of it");
-    result = {*type, *self};
+    result = {.owner = *type, .self = *self};
   }
   if (!result.owner || !result.self) throw Error("super: expected to be called in a method of a class");
   return {result};
@@ -74,8 +74,9 @@ Value Interpreter::invoke_any(const Value& function, Arguments arguments) {
   if (auto* const* object = function.as<Object*>()) return invoke_object(*object, std::move(arguments));
   if (const Opaque* o = function.as<Opaque>(); o && (o->name == "TypeVar" || o->name == "auto")) return function;
   if (const Super* super = function.as<Super>()) {  // super().__init__(…), or forward of an object that has a module
+    if (!super->of_module) return {};
     if (super->self->module) return invoke_module(super->self, std::move(arguments));
-    if (super->owner->module) initialise(super->self, *super->owner->module, std::move(arguments));
+    if (super->self->type->module) initialise(super->self, *super->self->type->module, std::move(arguments));
     return {};
   }
   throw Error(fmt::format("expected a function, found {}", describe(function)));
@@ -401,7 +402,8 @@ Value Interpreter::default_of(const Class& type, std::string_view field) {
 
 std::vector<std::string_view> fields_of(const Class& type) {
   std::vector<std::string_view> fields;
-  for (const Class* c = &type; c; c = c->base) {
+  for (const Class* c : type.line) {
+    if (!c) continue;
     const auto is_known = [&](std::string_view f) { return std::ranges::find(fields, f) != fields.end(); };
     std::vector<std::string_view> own = c->fields;
     std::erase_if(fields, [&](std::string_view f) { return std::ranges::find(own, f) != own.end(); });

@@ -235,27 +235,54 @@ void Interpreter::add_base(Class& type, const Expr& expr, Scope& scope) {
   if (opaque && opaque->name == "Enum") type.is_enum = true;
   if (opaque && opaque->name == "Function") type.is_function = true;
   if (b && b->function->name == "str") type.is_text = true;
-  if (opaque || type.is_text || (b && b->function->name == "object")) return;
-  if (type.base || type.module || type.is_module)
-    fail(where_, expr.place, fmt::format("expected one base class, found {} as well", describe(base)));
-  if (auto* const* c = base.as<Class*>()) {
-    type.base = *c;
-    type.module = (*c)->module;
-    type.is_module = (*c)->is_module;
-    type.is_record = (*c)->is_record;
-    type.is_enum = (*c)->is_enum;
-    type.is_text = (*c)->is_text;
-    type.is_function = (*c)->is_function;
-  } else if (auto* const* m = base.as<const ModuleType*>()) {
-    type.module = *m;
-    type.is_module = true;
-  } else if (base.as<ModuleBase>()) {
-    type.is_module = true;
-  } else {
+  if (opaque || (b && (b->function->name == "str" || b->function->name == "object"))) return;
+  auto* const* c = base.as<Class*>();
+  auto* const* m = base.as<const ModuleType*>();
+  if (!c && !m && !base.as<ModuleBase>())
     fail(where_, expr.place,
          fmt::format("expected torch.nn.Module or another class as the base, found {}", describe(base)));
-  }
+  const ModuleType* module = c ? (*c)->module : m ? *m : nullptr;
+  if (type.module && module && type.module != module)
+    fail(where_, expr.place,
+         fmt::format("expected one module of torch.nn among the bases, found {} and {}", type.module->name,
+                     module->name));
+  if (module) type.module = module;
+  const Class* known = c ? *c : nullptr;
+  if (known || std::ranges::find(type.bases, nullptr) == type.bases.end()) type.bases.push_back(known);
+  type.is_module |= !known || known->is_module;
+  if (!known) return;
+  type.is_record |= known->is_record;
+  type.is_enum |= known->is_enum;
+  type.is_text |= known->is_text;
+  type.is_function |= known->is_function;
 }
+
+namespace {
+
+// Returns a class and its bases in Python's order of lookup (C3 linearisation), or nullopt if the bases contradict each
+// other.
+std::optional<std::vector<const Class*>> line_of(const Class& type) {
+  std::vector<std::vector<const Class*>> lists;
+  for (const Class* base : type.bases) lists.push_back(base ? base->line : std::vector<const Class*>{nullptr});
+  lists.push_back(type.bases);
+  std::vector<const Class*> line = {&type};
+  for (std::erase_if(lists, [](const auto& list) { return list.empty(); }); !lists.empty();) {
+    const auto is_first = [&](const Class* c) {
+      return std::ranges::none_of(
+          lists, [&](const auto& list) { return std::find(list.begin() + 1, list.end(), c) != list.end(); });
+    };
+    const auto next = std::ranges::find_if(lists, [&](const auto& list) { return is_first(list[0]); });
+    if (next == lists.end()) return std::nullopt;
+    const Class* taken = (*next)[0];
+    line.push_back(taken);
+    for (auto& list : lists)
+      if (list[0] == taken) list.erase(list.begin());
+    std::erase_if(lists, [](const auto& list) { return list.empty(); });
+  }
+  return line;
+}
+
+}  // namespace
 
 // Makes the members of an enumeration: objects with a name and a value. The value of auto() is one more than the last
 // one.
@@ -280,6 +307,9 @@ void Interpreter::declare(const Statement& s, Scope& scope) {
   Class* type = session_.keep(Class{});
   type->definition = &s;
   for (const Expr& base : s.targets) add_base(*type, base, scope);
+  const auto line = line_of(*type);
+  if (!line) fail(where_, s.place, fmt::format("{}: expected bases in an order that suits their own bases", s.name));
+  type->line = *line;
   if (type->is_text && !type->is_enum)
     fail(where_, s.targets[0].place, "expected torch.nn.Module or another class as the base, found str without Enum");
   for (const Expr& decorator : s.extras) {

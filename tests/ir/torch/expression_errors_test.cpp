@@ -65,7 +65,8 @@ TEST(ExpressionErrors, Words) {
       {"x = 1\n  y = 2", "2:3", "found a line that is indented more"},
       {"return 3", "1:1", "expected an expression, found `return`"},
       {"class M(int): pass", "1:9", "expected torch.nn.Module or another class as the base, found the function int"},
-      {"class A: pass\nclass B(A, nn.Module): pass", "2:15", "expected one base class"},
+      {"class A: pass\nclass B(A): pass\nclass C(A, B): pass", "3:1", "C: expected bases in an order that suits"},
+      {"class A(nn.Linear, nn.Flatten): pass", "1:23", "expected one module of torch.nn among the bases"},
   });
 }
 

@@ -480,6 +480,43 @@ TEST(ExpressionLanguage, LongListsAreConstants) {
             "mul(x, mul_c1) -> (4,) float32\n");
 }
 
+TEST(ExpressionLanguage, SeveralBasesAreLookedUpAsInPython) {
+  EXPECT_EQ(error_of(R"(
+class Named:
+    label = "named"
+    def __init__(self, name="none", **options):
+        super().__init__(**options)
+        self.name = name
+    def tags(self): return ["named"]
+class Scaled(nn.Module):
+    def __init__(self, scale=2.0):
+        super().__init__()
+        self.scale = scale
+    def tags(self): return ["scaled"]
+    def forward(self, x): return x * self.scale
+class Shifted(Scaled):
+    def tags(self): return ["shifted"] + super().tags()
+    def forward(self, x): return super().forward(x) + 1
+class Both(Named, Shifted):
+    def tags(self): return ["both"] + super().tags()
+class Left(Scaled):
+    def tags(self): return ["left"] + super().tags()
+class Diamond(Left, Shifted, Named): pass
+class Wide(nn.Linear, Named):
+    def forward(self, x): return super().forward(x) * 2
+both = Both("b", scale=3.0)
+assert both.name == "b" and both.scale == 3.0 and both.label == "named"
+assert both.tags() == ["both", "named"] and Diamond().tags() == ["left", "shifted", "scaled"]
+assert isinstance(both, Scaled) and isinstance(both, nn.Module) and issubclass(Both, Named)
+assert Wide(4, 2).tags() == ["named"] and not hasattr(Wide(4, 2), "name")
+Wide(3, 2)(both(torch.randn(5, 3)))
+)"),
+            "");
+  EXPECT_EQ(calls("class A:\n  def forward(self, x): return x * 2\nclass B(A, nn.Module, metaclass=type): pass\n"
+                  "B()(torch.randn(3))"),
+            "mul(x, mul_c1) -> (3,) float32\n");
+}
+
 TEST(ExpressionLanguage, MemoryFormats) {
   for (const char* text :
        {"x.to(memory_format=torch.channels_last)", "x.contiguous(memory_format=torch.channels_last)",

@@ -14,12 +14,6 @@ namespace deplo::ir::torch::python {
 namespace objects {
 namespace {
 
-bool derives(const Class* type, const Class* base) {
-  for (; type; type = type->base)
-    if (type == base) return true;
-  return false;
-}
-
 bool is_class(const Value& x) { return x.as<Class*>() || x.as<const ModuleType*>() || x.as<ModuleBase>(); }
 bool is_function(const Value& x) { return x.as<Builtin>() || x.as<Method>() || is_class(x) || x.as<Object*>(); }
 

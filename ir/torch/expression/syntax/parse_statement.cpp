@@ -339,7 +339,11 @@ Statement Parser::declare() {
   s.name = word("the name of the class");
   if (take_if("("))
     while (!take_if(")")) {
-      s.targets.push_back(expression());
+      Expr base = expression();
+      if (take_if("="))
+        expression();  // metaclass=ABCMeta, which has no meaning here
+      else
+        s.targets.push_back(std::move(base));
       if (!peek().is(")")) expect(",");
     }
   expect(":");

@@ -120,9 +120,17 @@ bool equal(const Value& a, const Value& b) {
 }
 
 const Value* find_attribute(const Class* type, std::string_view name) {
-  for (; type; type = type->base)
-    if (const auto found = type->attributes.find(name); found != type->attributes.end()) return &found->second;
+  if (!type) return nullptr;
+  for (const Class* c : type->line) {
+    if (!c && (name == "__init__" || name == "forward")) return nullptr;
+    if (!c) continue;
+    if (const auto found = c->attributes.find(name); found != c->attributes.end()) return &found->second;
+  }
   return nullptr;
+}
+
+bool derives(const Class* type, const Class* base) {
+  return type && std::ranges::find(type->line, base) != type->line.end();
 }
 
 AttributeList::Items::const_iterator AttributeList::find(std::string_view name) const {

@@ -82,7 +82,8 @@ struct Method {
 /// A class that the text defines. Belongs to the session.
 struct Class {
   const Statement* definition = nullptr;
-  const Class* base = nullptr;
+  std::vector<const Class*> bases;       // in their order; null stands for nn.Module or a module of torch.nn
+  std::vector<const Class*> line;        // the class itself, and the classes after it in Python's order of lookup
   const ModuleType* module = nullptr;    // the base in torch.nn, or null
   bool is_module = false;                // a base is nn.Module
   bool is_record = false;                // @dataclass, or a base is NamedTuple: the constructor takes the fields
@@ -102,6 +103,7 @@ struct ModuleBase {};  // torch.nn.Module
 struct Super {         // super() in a method of `owner`
   const Class* owner = nullptr;
   Object* self = nullptr;
+  bool of_module = false;  // the method that it names is one of nn.Module or of a module of torch.nn
 };
 struct Opaque {  // a name without a meaning here, such as typing.Optional
   std::string_view name;
@@ -173,8 +175,11 @@ bool holds_parameters(const Object&);  // whether the object is a ParameterList 
 Value make_list(Values items);         // a tuple; throws Error if tuples are nested too deeply
 /// Python's `==` for values other than tensors. Values of different kinds are unequal.
 bool equal(const Value&, const Value&);
-/// Returns the attribute of the class or of the nearest base that has it, or null if there is none.
+/// Returns the attribute of the class or of the first base that has it, in Python's order of lookup. Returns null if there
+/// is none, or if it is the constructor or `forward` of nn.Module or of a module of torch.nn.
 const Value* find_attribute(const Class*, std::string_view name);
+/// Whether the class is `base`, or is derived from it.
+bool derives(const Class*, const Class* base);
 /// Returns a tuple whose items have names as well. Throws Error if there are more or fewer names than items.
 Value make_named(Values items, std::vector<std::string_view> names);
 Value make_values_and_indices(Value values, Value indices);
