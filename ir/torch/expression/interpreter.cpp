@@ -112,6 +112,8 @@ Interpreter::Flow Interpreter::dispatch(const Statement& s, Scope& scope) {
       break;
     case Statement::Kind::choose:
       return choose(s, scope);
+    case Statement::Kind::select:
+      return select(s, scope);
     case Statement::Kind::loop_for:
       return loop_for(s, scope);
     case Statement::Kind::loop_while:

@@ -58,6 +58,13 @@ class Interpreter {
   void remove(const Expr& target, Scope&);
   void outer(const Statement&, Scope&);
 
+  // patterns.cpp
+  Flow select(const Statement&, Scope&);
+  bool matches(const Expr& pattern, const Value&, Scope&);
+  bool matches_items(const Expr& pattern, const Value&, Scope&);
+  bool matches_dict(const Expr& pattern, const Value&, Scope&);
+  bool matches_class(const Expr& pattern, const Value&, Scope&);
+
   // assignment.cpp
   void assign(const Expr& target, const Value&, Scope&);
   void assign_name(const Expr& target, const Value&, Scope&);

@@ -517,6 +517,50 @@ Wide(3, 2)(both(torch.randn(5, 3)))
             "mul(x, mul_c1) -> (3,) float32\n");
 }
 
+TEST(ExpressionLanguage, MatchSelectsByPatterns) {
+  EXPECT_EQ(error_of(R"(
+from dataclasses import dataclass
+@dataclass
+class Point:
+    x: int
+    y: int
+class Mode:
+    FAST = "fast"
+def kind(value):
+    match value:
+        case 0 | 1: return "bit"
+        case -1: return "minus"
+        case None: return "none"
+        case True: return "true"
+        case Mode.FAST: return "mode"
+        case "relu" | "gelu" as name: return name
+        case str(): return "text"
+        case int(n) if n > 100: return "large " + str(n)
+        case float(f): return f
+        case (): return "empty"
+        case [a]: return a
+        case a, b: return a + b
+        case [1, *rest]: return rest
+        case [*_, 9]: return "nine"
+        case {"act": act, "size": [n, _]}: return act + str(n)
+        case Point(0, y): return y
+        case Point(x=x, y=7): return x
+        case _: return "other"
+match = [kind(v) for v in (1, -1, None, Mode.FAST, "gelu", "tanh", 101, 2.5, (), [3], (4, 5), [1, 2, 3], (2, 3, 9))]
+assert match == ["bit", "minus", "none", "mode", "gelu", "text", "large 101", 2.5, "empty", 3, 9, [2, 3], "nine"]
+assert kind({"act": "elu", "size": (6, 6), "more": 1}) == "elu6" and kind({"act": 1}) == "other" and kind(50) == "other"
+assert kind(Point(0, 3)) == 3 and kind(Point(4, 7)) == 4 and kind(Point(4, 4)) == "other"
+for i in range(3):
+    match i:
+        case 1: break
+assert i == 1
+torch.randn(2)
+)"),
+            "");
+  EXPECT_NE(error_of("class A: pass\nmatch A():\n  case A(1): pass\ntorch.randn(2)").find("`name=`"),
+            std::string::npos);
+}
+
 TEST(ExpressionLanguage, MemoryFormats) {
   for (const char* text :
        {"x.to(memory_format=torch.channels_last)", "x.contiguous(memory_format=torch.channels_last)",

@@ -75,6 +75,8 @@ void Parser::line(std::vector<Statement>& out, Block inside) {
     out.push_back(choose(inside));
   else if (peek().is("for") || peek().is("while"))
     out.push_back(loop(inside));
+  else if (begins_match())
+    out.push_back(select(inside));
   else if (peek().is("with"))
     out.push_back(with(inside));
   else if (peek().is("try"))
@@ -178,6 +180,48 @@ Statement Parser::choose(Block inside) {
     s.body.push_back(std::move(arm));
   }
   return s;
+}
+
+// Whether a `match` statement begins here. `match` may also be the name of a variable.
+bool Parser::begins_match() const {
+  if (!peek().is("match")) return false;
+  std::size_t i = at_;
+  while (tokens_[i].kind != Token::Kind::newline && tokens_[i].kind != Token::Kind::end) ++i;
+  return i + 2 < tokens_.size() && tokens_[i - 1].is(":") && tokens_[i + 1].kind == Token::Kind::indent &&
+         tokens_[i + 2].is("case");
+}
+
+Statement Parser::select(Block inside) {
+  Statement s = start(Statement::Kind::select);
+  take();
+  s.value = expressions();
+  expect(":");
+  take();  // the end of the line
+  take();  // the indentation
+  while (!take_if(Token::Kind::dedent)) {
+    Statement arm = start(Statement::Kind::arm);
+    expect("case");
+    arm.targets.push_back(pattern());
+    if (take_if("as")) arm.targets.push_back(atom());
+    if (take_if("if")) arm.value = expression();
+    expect(":");
+    arm.body = block(inside);
+    s.body.push_back(std::move(arm));
+  }
+  return s;
+}
+
+// Parses a pattern, or several as a tuple.
+Expr Parser::pattern() {
+  const Token first = peek();
+  std::vector<Expr> parts;
+  bool is_tuple = false;
+  do {
+    const Token at = peek();
+    parts.push_back(take_if("*") ? make(Expr::Kind::star, at, binary(1)) : binary(1));
+    is_tuple |= peek().is(",") || parts.back().kind == Expr::Kind::star;
+  } while (take_if(",") && !peek().is(":") && !peek().is("if"));
+  return is_tuple ? make(Expr::Kind::tuple, first, std::move(parts)) : std::move(parts[0]);
 }
 
 Statement Parser::loop(Block inside) {

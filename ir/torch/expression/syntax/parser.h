@@ -37,6 +37,9 @@ class Parser {
   Statement assignment(Statement s);
   void annotation(Statement& s);
   Statement choose(Block inside);
+  bool begins_match() const;
+  Statement select(Block inside);
+  Expr pattern();
   Statement loop(Block inside);
   Statement with(Block inside);
   Statement attempt(Block inside);

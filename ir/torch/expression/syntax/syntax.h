@@ -95,6 +95,7 @@ struct Statement {
     define,
     declare,
     choose,  // `if`: its arms are the body
+    select,  // `match`: its cases are arms of the body
     arm,
     loop_for,
     loop_while,
@@ -110,15 +111,17 @@ struct Statement {
   // The comments of the members name the kinds that use the member.
   Kind kind = Kind::pass;
   Place place;
-  Place end;                  // simple statements: the place after the last token
-  std::string_view name;      // define, declare; import, arm: the name bound; augment: the operator without `=`
-  std::string module;         // import: the module, such as "torch.nn"
-  std::vector<Expr> targets;  // assign, augment, loop_for, remove; declare: the bases; with: a name or absent for each
-  // expression, assign, augment, give_back (may be absent); arm (absent for `else`), loop_while, require: the
+  Place end;              // simple statements: the place after the last token
+  std::string_view name;  // define, declare; import, arm: the name bound; augment: the operator without `=`
+  std::string module;     // import: the module, such as "torch.nn"
+  // assign, augment, loop_for, remove; declare: the bases; with: a name or absent for each; arm of select: the pattern,
+  // and the name after `as`
+  std::vector<Expr> targets;
+  // expression, assign, augment, give_back (may be absent), select; arm (absent for `else`), loop_while, require: the
   // condition; arm of attempt: the exceptions; loop_for: the sequence; refuse; with: a tuple
   Expr value;
   std::vector<Parameter> parameters;        // define
-  std::vector<Statement> body;              // define, declare, choose, arm, loops, with, attempt
+  std::vector<Statement> body;              // define, declare, choose, select, arm, loops, with, attempt
   std::vector<Statement> otherwise;         // loops, attempt: the `else` block, which runs if no `break` ended the loop
   std::vector<Statement> last;              // attempt: the `finally` block
   std::vector<Expr> extras;                 // define, declare: decorators; require: the message, if there is one
