@@ -341,9 +341,21 @@ Value Interpreter::run_body(const Closure& closure, Scope& scope) {
   if (closure.owner && !closure.definition->parameters.empty())
     if (const auto first = scope.variables.find(closure.definition->parameters[0].name); first != scope.variables.end())
       scope.self = &session_.keep_value(first->second);
+  if (closure.definition->produces) return run_generator(closure, scope);
   if (closure.written) return invoke_written(closure, scope);
   if (execute(closure.definition->body, scope) != Flow::give_back) return {};
   return std::exchange(returned_, {});
+}
+
+// Calls a function with `yield`. It runs to its end, and returns the list of its values. In a `with`, a receiver takes its
+// value instead.
+Value Interpreter::run_generator(const Closure& closure, Scope& scope) {
+  const Receiver receiver = std::exchange(receiver_, nullptr);
+  Values items;
+  scope.receive = receiver ? receiver : [&](const Value& item) { items.push_back(item); };
+  execute(closure.definition->body, scope);
+  returned_ = {};
+  return receiver ? Value{} : session_.list(std::move(items));
 }
 
 // Calls a function that is written in the language itself. An Error inside it gets the place of the call. Its `assert`

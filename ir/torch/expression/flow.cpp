@@ -42,28 +42,59 @@ Interpreter::Flow Interpreter::loop_while(const Statement& s, Scope& scope) {
   return execute(s.otherwise, scope);
 }
 
-// Executes `with`. The contexts are objects of the text's classes, or modes without an effect here, such as
-// torch.no_grad().
-Interpreter::Flow Interpreter::with(const Statement& s, Scope& scope) {
-  Values contexts;
-  for (std::size_t i = 0; i < s.targets.size(); ++i) {
-    const Place place = s.value.children[i].place;
-    Value value = evaluate(s.value.children[i], scope);
-    if (auto* const* o = value.as<Object*>(); o && find_attribute((*o)->type, "__enter__")) {
-      contexts.push_back(value);
-      value = placed(place, [&] { return invoke(attribute_of(contexts.back(), "__enter__"), {}); });
-    } else if (!value.none())
-      fail(where_, s.value.children[i].place,
-           fmt::format("expected torch.no_grad() or another mode that has no effect here after `with`, found {}",
-                       describe(value)));
+// Executes `with` from one of its items on. The contexts are objects of the text's classes, calls of functions with
+// @contextmanager, or modes without an effect here, such as torch.no_grad().
+Interpreter::Flow Interpreter::with(const Statement& s, std::size_t i, Scope& scope) {
+  if (i == s.targets.size()) return execute(s.body, scope);
+  const Expr& item = s.value.children[i];
+  const Value context = evaluate(item, scope);
+  const auto inner = [&](const Value& value) {
     if (s.targets[i].kind != Expr::Kind::absent) assign(s.targets[i], value, scope);
+    return with(s, i + 1, scope);
+  };
+  auto* const* o = context.as<Object*>();
+  if (o && (*o)->type && (*o)->type->definition->name == "GeneratorContext") return with_generator(**o, item, inner);
+  if (o && find_attribute((*o)->type, "__enter__")) {
+    const Flow flow = inner(placed(item.place, [&] { return invoke(attribute_of(context, "__enter__"), {}); }));
+    const Value returned = std::exchange(returned_, {});
+    placed(s.place, [&] { invoke(attribute_of(context, "__exit__"), {{Value{}, Value{}, Value{}}, {}}); });
+    returned_ = returned;
+    return flow;
   }
-  const Flow flow = execute(s.body, scope);
-  const Value returned = std::exchange(returned_, {});
-  for (auto context = contexts.rbegin(); context != contexts.rend(); ++context)
-    placed(s.place, [&] { invoke(attribute_of(*context, "__exit__"), {{Value{}, Value{}, Value{}}, {}}); });
+  if (!context.none())
+    fail(where_, item.place,
+         fmt::format("expected torch.no_grad() or another mode that has no effect here after `with`, found {}",
+                     describe(context)));
+  return inner(context);
+}
+
+// Executes the body of a `with` where the function with @contextmanager yields.
+Interpreter::Flow Interpreter::with_generator(const Object& context, const Expr& item,
+                                              const std::function<Flow(const Value&)>& inner) {
+  Arguments arguments = {*context.attributes.find("args")->second.as<List>()->items, {}};
+  for (const auto& [name, value] : (*context.attributes.find("options")->second.as<Dict*>())->items)
+    arguments.keywords.emplace_back(*name.as<std::string_view>(), value);
+  Flow flow = Flow::next;
+  Value returned;
+  int yields = 0;
+  receiver_ = [&](const Value& value) {
+    if (++yields > 1)
+      fail(where_, item.place, "expected one `yield` in a function with @contextmanager, found several");
+    flow = inner(value);
+    returned = std::exchange(returned_, {});
+  };
+  placed(item.place, [&] { invoke(context.attributes.find("function")->second, std::move(arguments)); });
+  receiver_ = nullptr;
+  if (yields == 0) fail(where_, item.place, "expected a `yield` in a function with @contextmanager, found none");
   returned_ = returned;
   return flow;
+}
+
+// Executes `yield value` and `yield from values`.
+void Interpreter::produce(const Statement& s, Scope& scope) {
+  const Value value = s.value.kind == Expr::Kind::absent ? Value{} : evaluate(s.value, scope);
+  if (s.name != "from") return scope.receive(value);
+  for (const Value& item : placed(s.place, [&] { return items_of(session_, value); })) scope.receive(item);
 }
 
 namespace {

@@ -128,7 +128,7 @@ Interpreter::Flow Interpreter::dispatch(const Statement& s, Scope& scope) {
     case Statement::Kind::refuse:
       refuse(s, scope);
     case Statement::Kind::with:
-      return with(s, scope);
+      return with(s, 0, scope);
     case Statement::Kind::attempt:
       return attempt(s, scope);
     case Statement::Kind::remove:
@@ -136,6 +136,9 @@ Interpreter::Flow Interpreter::dispatch(const Statement& s, Scope& scope) {
       break;
     case Statement::Kind::outer:
       outer(s, scope);
+      break;
+    case Statement::Kind::produce:
+      produce(s, scope);
       break;
     case Statement::Kind::pass:
     case Statement::Kind::arm:

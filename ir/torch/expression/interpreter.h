@@ -50,7 +50,9 @@ class Interpreter {
   Flow choose(const Statement&, Scope&);
   Flow loop_for(const Statement&, Scope&);
   Flow loop_while(const Statement&, Scope&);
-  Flow with(const Statement&, Scope&);
+  Flow with(const Statement&, std::size_t item, Scope&);
+  Flow with_generator(const Object&, const Expr& item, const std::function<Flow(const Value&)>& inner);
+  void produce(const Statement&, Scope&);
   Flow attempt(const Statement&, Scope&);
   Flow attempt_with_handlers(const Statement&, Scope&);
   void require(const Statement&, Scope&);
@@ -118,6 +120,7 @@ class Interpreter {
   Value invoke_builtin(const Builtin&, Arguments);
   Value invoke_function(const Closure&, const Value* self, Arguments);
   Value run_body(const Closure&, Scope&);
+  Value run_generator(const Closure&, Scope&);
   Value invoke_written(const Closure&, Scope&);
   Value invoke_object(Object*, Arguments);
   void run_hooks(Object&, Arguments&);
@@ -143,6 +146,7 @@ class Interpreter {
   std::optional<Value> expression_, assigned_;  // values of the last expression and assignment at top level
   Place expression_at_, assigned_at_;
   Value returned_;
+  Receiver receiver_;         // takes the values of the next call of a function with `yield`; otherwise null
   Scope* written_ = nullptr;  // scope of the definitions of functions/written.cpp
   bool defining_ = false;
 };

@@ -49,7 +49,7 @@ TEST(ExpressionErrors, Words) {
       {"try: import flash_attn\nfinally: pass", "1:13", "found flash_attn"},
       {"try: import flash_attn\nexcept ValueError: pass", "1:13", "found flash_attn"},
       {"try: torch.spline()\nexcept Exception: pass", "1:12", "found `spline`"},
-      {"def f(x): yield x", "1:11", "export the module to a .pt2 file"},
+      {"def f(x): y = yield x", "1:15", "export the module to a .pt2 file"},
       {"x[0] := 3", "1:6", "expected an operator"},
       {"f'{1'", "1:2", "expected `{` and `}` around each value"},
       {"f'{1 +}'", "1:7", "expected an expression"},

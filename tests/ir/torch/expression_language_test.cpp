@@ -561,6 +561,42 @@ torch.randn(2)
             std::string::npos);
 }
 
+TEST(ExpressionLanguage, FunctionsThatYield) {
+  EXPECT_EQ(error_of(R"(
+from contextlib import contextmanager
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(3, 3), nn.ReLU()])
+        self.log = []
+    def steps(self, more=()):
+        for i, layer in enumerate(self.layers):
+            yield i, layer
+        yield from more
+    @contextmanager
+    def scope(self, name, end="end"):
+        self.log.append(name)
+        yield len(self.log)
+        self.log.append(end)
+    def forward(self, x):
+        with self.scope("a") as a, self.scope("b", end="b end") as b:
+            for i, layer in self.steps():
+                x = layer(x)
+            self.log.append(a + 10 * b)
+            return x
+m = M()
+y = m(torch.randn(2, 3))
+assert m.log == ["a", "b", 21, "b end", "end"], str(m.log)
+assert [i for i, _ in m.steps([(7, None)])] == [0, 1, 7]
+y
+)"),
+            "");
+  EXPECT_NE(error_of("from contextlib import contextmanager\n@contextmanager\ndef f():\n  yield 1\n  yield 2\n"
+                     "with f(): pass\ntorch.randn(2)")
+                .find("expected one `yield`"),
+            std::string::npos);
+}
+
 TEST(ExpressionLanguage, MemoryFormats) {
   for (const char* text :
        {"x.to(memory_format=torch.channels_last)", "x.contiguous(memory_format=torch.channels_last)",

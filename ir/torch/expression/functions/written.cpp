@@ -21,7 +21,7 @@ const std::vector<Written>& written() {
   static const std::vector<Written> all = {
       {in_library, {"_pair", "_single", "_triple", "SimpleNamespace", "Variable", "cache", "cast", "field", "lru_cache", "partial",
                     "script", "spectral_norm", "weight_norm", "wraps"}},
-      {in_library, {"accumulate", "asdict", "fields", "getLogger", "islice", "nullcontext", "pairwise", "replace",
+      {in_library, {"accumulate", "asdict", "contextmanager", "fields", "getLogger", "islice", "nullcontext", "pairwise", "replace",
                     "starmap", "zip_longest"}},
       {in_library, {"autocast"}, "cuda_"},
       {in_library, {"combinations"}, "library_"},

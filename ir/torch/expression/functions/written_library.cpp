@@ -57,6 +57,13 @@ class FunctionContext:
 def apply_function(cls, *inputs):
     return cls.forward(*inputs) if hasattr(cls, "setup_context") else cls.forward(FunctionContext(), *inputs)
 
+class GeneratorContext:
+    def __init__(self, function, args, options): self.function, self.args, self.options = function, args, options
+
+def contextmanager(func):
+    def context(*args, **options): return GeneratorContext(func, args, options)
+    return context
+
 class nullcontext:
     def __init__(self, enter_result=None): self.enter_result = enter_result
     def __enter__(self): return self.enter_result

@@ -126,6 +126,7 @@ Statement Parser::simple(Block inside) {
     s.value = expressions();
     return s;
   }
+  if (inside == Block::function && take_if("yield")) return produce(std::move(s));
   if (peek().is("return") && inside == Block::function) {
     take();
     s.kind = Statement::Kind::give_back;
@@ -304,6 +305,14 @@ Statement Parser::outer(Statement s) {
   return s;
 }
 
+Statement Parser::produce(Statement s) {
+  s.kind = Statement::Kind::produce;
+  produces_ = true;
+  if (take_if("from")) s.name = "from";
+  if (peek().kind != Token::Kind::newline && !peek().is(";")) s.value = expressions();
+  return s;
+}
+
 Statement Parser::decorated() {
   std::vector<Expr> decorators;
   while (take_if("@")) {
@@ -372,8 +381,10 @@ Statement Parser::define() {
   if (take_if("->")) expression();
   expect(":");
   const int loops = std::exchange(loops_, 0);
+  const bool produces = std::exchange(produces_, false);
   s.body = block(Block::function);
   loops_ = loops;
+  s.produces = std::exchange(produces_, produces);
   return s;
 }
 

@@ -46,6 +46,7 @@ class Parser {
   Statement require(Statement s);
   Statement remove(Statement s);
   Statement outer(Statement s);
+  Statement produce(Statement s);
   Statement decorated();
   Statement define();
   Statement declare();
@@ -108,7 +109,8 @@ class Parser {
   std::string_view where_;
   std::size_t at_ = 0;
   int level_ = 0;
-  int loops_ = 0;  // number of loops around the statement, within its function
+  int loops_ = 0;          // number of loops around the statement, within its function
+  bool produces_ = false;  // whether the function has a `yield` so far
 };
 
 bool is_keyword(std::string_view);

@@ -106,21 +106,24 @@ struct Statement {
     with,
     attempt,  // `try`: its block and its handlers are arms of the body
     remove,   // del
-    outer     // global, nonlocal
+    outer,    // global, nonlocal
+    produce   // yield
   };
   // The comments of the members name the kinds that use the member.
   Kind kind = Kind::pass;
   Place place;
-  Place end;              // simple statements: the place after the last token
-  std::string_view name;  // define, declare; import, arm: the name bound; augment: the operator without `=`
-  std::string module;     // import: the module, such as "torch.nn"
+  Place end;  // simple statements: the place after the last token
+  // define, declare; import, arm: the name bound; augment: the operator without `=`; produce: "from" of `yield from`
+  std::string_view name;
+  std::string module;  // import: the module, such as "torch.nn"
   // assign, augment, loop_for, remove; declare: the bases; with: a name or absent for each; arm of select: the pattern,
   // and the name after `as`
   std::vector<Expr> targets;
-  // expression, assign, augment, give_back (may be absent), select; arm (absent for `else`), loop_while, require: the
+  // expression, assign, augment, give_back and produce (may be absent), select; arm (absent for `else`), loop_while, require: the
   // condition; arm of attempt: the exceptions; loop_for: the sequence; refuse; with: a tuple
   Expr value;
   std::vector<Parameter> parameters;        // define
+  bool produces = false;                    // define: whether the body has a `yield`
   std::vector<Statement> body;              // define, declare, choose, select, arm, loops, with, attempt
   std::vector<Statement> otherwise;         // loops, attempt: the `else` block, which runs if no `break` ended the loop
   std::vector<Statement> last;              // attempt: the `finally` block

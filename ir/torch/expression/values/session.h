@@ -22,12 +22,14 @@ struct Arguments {
   Values positional;
   std::vector<std::pair<std::string_view, Value>> keywords;
 };
+using Receiver = std::function<void(const Value&)>;
 struct Scope {
   std::map<std::string_view, Value> variables;
   std::map<std::string_view, Scope*> others;  // scopes of the variables that `global` or `nonlocal` declares
   Scope* outer = nullptr;                     // scope of the enclosing function; null for the text's scope
   const Class* owner = nullptr;               // in a method: its class
   const Value* self = nullptr;                // in a method: its first argument
+  Receiver receive;                           // of a function with `yield`: takes the values that it yields
 };
 
 /// The state of an evaluation, with the changes that functions may make to the graph and to objects of the program. It
