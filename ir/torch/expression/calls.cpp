@@ -347,8 +347,8 @@ Value Interpreter::run_body(const Closure& closure, Scope& scope) {
   return std::exchange(returned_, {});
 }
 
-// Calls a function with `yield`. It runs to its end, and returns the list of its values. In a `with`, a receiver takes its
-// value instead.
+// Calls a function with `yield`. It runs to its end, and returns the list of its values. In a `with`, a receiver takes
+// its value instead.
 Value Interpreter::run_generator(const Closure& closure, Scope& scope) {
   const Receiver receiver = std::exchange(receiver_, nullptr);
   Values items;

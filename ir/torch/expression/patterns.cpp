@@ -26,7 +26,8 @@ bool Interpreter::matches(const Expr& pattern, const Value& value, Scope& scope)
     const Value result = compare(pattern, op, value, evaluate(pattern, scope));
     return placed(pattern.place, [&] { return is_true(session_, result); });
   };
-  if (pattern.kind == Expr::Kind::tuple || pattern.kind == Expr::Kind::list) return matches_items(pattern, value, scope);
+  const bool is_sequence = pattern.kind == Expr::Kind::tuple || pattern.kind == Expr::Kind::list;
+  if (is_sequence) return matches_items(pattern, value, scope);
   if (pattern.kind == Expr::Kind::call) return matches_class(pattern, value, scope);
   if (pattern.kind == Expr::Kind::dict) return matches_dict(pattern, value, scope);
   if (pattern.kind == Expr::Kind::binary && pattern.text == "|")
@@ -82,8 +83,7 @@ bool Interpreter::matches_class(const Expr& pattern, const Value& value, Scope& 
   };
   if (!holds("isinstance", type)) return false;
   auto* const* c = type.as<Class*>();
-  const std::vector<std::string_view> fields =
-      c && (*c)->is_record ? fields_of(**c) : std::vector<std::string_view>();
+  const std::vector<std::string_view> fields = c && (*c)->is_record ? fields_of(**c) : std::vector<std::string_view>();
   for (std::size_t i = 1; i < pattern.children.size(); ++i) {
     const Expr& part = pattern.children[i];
     std::string_view name = pattern.keywords[i - 1];

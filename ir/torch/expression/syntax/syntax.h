@@ -119,8 +119,9 @@ struct Statement {
   // assign, augment, loop_for, remove; declare: the bases; with: a name or absent for each; arm of select: the pattern,
   // and the name after `as`
   std::vector<Expr> targets;
-  // expression, assign, augment, give_back and produce (may be absent), select; arm (absent for `else`), loop_while, require: the
-  // condition; arm of attempt: the exceptions; loop_for: the sequence; refuse; with: a tuple
+  // expression, assign, augment, give_back and produce (may be absent), select; arm (absent for `else`), loop_while,
+  // require: the condition; arm of select: the condition after `if`, or absent; arm of attempt: the exceptions;
+  // loop_for: the sequence; refuse; with: a tuple
   Expr value;
   std::vector<Parameter> parameters;        // define
   bool produces = false;                    // define: whether the body has a `yield`

@@ -280,8 +280,8 @@ DType Session::computed(DType dtype) {
   return DType::f32;
 }
 
-// Whether a parameter must be computed, because something else in the graph uses the random numbers that it was made of.
-// Throws Error if it shares memory in PyTorch with a tensor that is used, and one of them was changed.
+// Whether a parameter must be computed, because something else in the graph uses the random numbers that it was made
+// of. Throws Error if it shares memory in PyTorch with a tensor that is used, and one of them was changed.
 bool Session::computes(const Drawn& d, const std::vector<bool>& needed) {
   const auto is_needed = [&](Id id) { return needed[static_cast<std::size_t>(id)]; };
   if (!d.leaf->id || !is_needed(*d.leaf->id)) return false;

@@ -175,8 +175,8 @@ bool holds_parameters(const Object&);  // whether the object is a ParameterList 
 Value make_list(Values items);         // a tuple; throws Error if tuples are nested too deeply
 /// Python's `==` for values other than tensors. Values of different kinds are unequal.
 bool equal(const Value&, const Value&);
-/// Returns the attribute of the class or of the first base that has it, in Python's order of lookup. Returns null if there
-/// is none, or if it is the constructor or `forward` of nn.Module or of a module of torch.nn.
+/// Returns the attribute of the class or of the first base that has it, in Python's order of lookup. Returns null if
+/// there is none, or if it is the constructor or `forward` of nn.Module or of a module of torch.nn.
 const Value* find_attribute(const Class*, std::string_view name);
 /// Whether the class is `base`, or is derived from it.
 bool derives(const Class*, const Class* base);
