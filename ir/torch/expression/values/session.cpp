@@ -175,7 +175,7 @@ void Session::share(Id first_new) {
 
 bool Session::is_contiguous(const Value& value) {
   auto* const* leaf = value.as<Leaf*>();
-  if (leaf && !(*leaf)->id && !(*leaf)->strides) return true;
+  if (leaf && !(*leaf)->id) return !(*leaf)->strides;
   return in_place_.strides().is_contiguous(builder_, in_place_.current(id_of(value))) == true;
 }
 
@@ -326,7 +326,8 @@ Leaf* Session::make_leaf(TensorType type, Fill fill, bool parameter) {
 
 Leaf* Session::draw_parameter(Id source, Fill fill, const std::vector<Id>& inputs) {
   Leaf* leaf = make_leaf(type(source), fill, true);
-  leaf->strides = in_place_.strides().of(builder_, source);
+  if (in_place_.strides().is_contiguous(builder_, source) == false)
+    leaf->strides = in_place_.strides().of(builder_, source);
   Drawn drawn = {leaf, fill, source, in_place_.views(builder_, source).origin, size()};
   for (const Id input : inputs) {
     drawn.inputs.emplace_back(input, builder_.node(input).name);

@@ -55,7 +55,7 @@ struct Leaf {
   std::string name;  // an attribute of `parent`, or a variable; may be empty
   const Object* parent = nullptr;
   std::optional<Id> id;
-  std::optional<Shape> strides = {};  // in PyTorch's memory; nullopt if the tensor is contiguous
+  std::optional<Shape> strides = {};  // of a parameter in PyTorch's memory; nullopt if it is contiguous
 };
 struct Builtin {
   const Function* function = nullptr;
