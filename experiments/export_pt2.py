@@ -585,6 +585,20 @@ class Quantized(nn.Module):
         super().__init__()
         import torch.ao.quantization.fx._decomposed  # noqa: F401 (it adds torch.ops.quantized_decomposed)
         self.scales, self.zeros = torch.tensor([0.25, 0.5]), torch.tensor([1, -2])
+        self.ends, self.groups, self.starts = torch.tensor([-0.5, 191 / 128]), torch.rand(6, 3).round() + 1, torch.arange(18).reshape(6, 3) % 5
+        self.bytes = torch.randint(-127, 128, (5, 16), dtype=torch.int8)
+
+    def dynamic(self, x):
+        """Tokens whose scales are powers of 2, groups of two numbers, and a product with packed weights."""
+        ops, tokens = torch.ops.quantized_decomposed, torch.cat((x.clamp(-0.5, 191 / 128), self.ends.float().expand(3, 2, 2)), -1)
+        results = [*ops.choose_qparams(tokens, -128, 127, 1e-5, torch.int8), *ops.choose_qparams_per_token(tokens.clamp(-127 / 128, 127 / 128), torch.int8)]
+        for scales, zeros in ((results[2], results[3]), ops.choose_qparams_per_token_asymmetric(tokens, torch.int8)):
+            whole = ops.quantize_per_token(tokens, scales, zeros, -128, 127, torch.int8)
+            results += [whole, ops.dequantize_per_token(whole, scales, zeros, -128, 127, torch.int8, torch.float32)]
+        groups = self.groups.float(), self.starts, -8, 7, torch.int8, 2
+        whole = ops.quantize_per_channel_group(tokens.reshape(6, 6), *groups)
+        return (*results, scales, zeros, whole, ops.dequantize_per_channel_group(whole, *groups, torch.float32),
+                torch._weight_int8pack_mm(x.reshape(6, 4).repeat(1, 4), self.bytes, self.groups[:5, 0].float() / 4))
 
     def forward(self, x):
         ops, halves = torch.ops.quantized_decomposed, torch.round(x * 4) / 8
@@ -596,7 +610,7 @@ class Quantized(nn.Module):
         for how, arguments in (("tensor", numbers), ("tensor", tensors), ("channel", channels)):
             whole = getattr(ops, f"quantize_per_{how}")(wide, *arguments)
             results += [whole, getattr(ops, f"dequantize_per_{how}")(whole, *arguments)]
-        return tuple(results)
+        return (*results, *self.dynamic(wide))
 
 
 class Regions(nn.Module):

@@ -19,6 +19,7 @@ struct Written {
 constexpr auto written = std::to_array<Written>({
     {"aten.addbmm", "Tensor self, Tensor batch1, Tensor batch2, Scalar beta, Scalar alpha"},
     {"aten._int_mm", "Tensor self, Tensor mat2"},
+    {"aten._weight_int8pack_mm", "Tensor self, Tensor mat2, Tensor scales"},
     {"aten.addmv", "Tensor self, Tensor mat, Tensor vec, Scalar beta, Scalar alpha"},
     {"aten.addr", "Tensor self, Tensor vec1, Tensor vec2, Scalar beta, Scalar alpha"},
     {"aten.aminmax", "Tensor self, int dim, bool keepdim"},
@@ -83,6 +84,21 @@ constexpr auto written = std::to_array<Written>({
     {"aten.triu_indices", "int row, int col, int offset"},
     {"aten.vdot", "Tensor self, Tensor other"},
     {"aten.xlogy", "Scalar self, Scalar other"},
+    {"quantized_decomposed._choose_qparams_per_token_asymmetric_impl", "Tensor input",
+     "choose_qparams_per_token_asymmetric"},
+    {"quantized_decomposed.choose_qparams", "Tensor input, int quant_min, int quant_max, float eps", "choose_qparams"},
+    {"quantized_decomposed.choose_qparams_per_token", "Tensor input", "choose_qparams_per_token"},
+    {"quantized_decomposed.choose_qparams_per_token_asymmetric", "Tensor input", "choose_qparams_per_token_asymmetric"},
+    {"quantized_decomposed.dequantize_per_channel_group",
+     "Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, int group_size",
+     "dequantize_per_channel_group"},
+    {"quantized_decomposed.dequantize_per_token",
+     "Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max", "dequantize_per_token"},
+    {"quantized_decomposed.quantize_per_channel_group",
+     "Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, int group_size",
+     "quantize_per_channel_group"},
+    {"quantized_decomposed.quantize_per_token",
+     "Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max", "quantize_per_token"},
 });
 
 /// Collects the arguments of a call in a file for a definition.
@@ -160,7 +176,7 @@ std::vector<Id> copied(pt2::Call& call, const Graph& graph, const std::vector<Id
 std::vector<Id> read_written(pt2::Call& call) {
   const auto found = std::ranges::find(written, call.function, &Written::name);
   CHECK(found != written.end());
-  call.ignore({"dtype", "layout", "device", "pin_memory"});  // the file states the result's type
+  call.ignore({"dtype", "output_dtype", "layout", "device", "pin_memory"});  // the file states the result's type
   const std::string_view definition = found->definition.empty() ? found->name.substr(5) : found->definition;
   return call_definition(call, definition, [&](python::Session& session, const ToValue& to_value) {
     WrittenCall arguments(call, session, to_value);

@@ -80,6 +80,7 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
 
 def spmm(input, mat2): return input @ mat2
 def _int_mm(input, mat2): return input.to(torch.int32) @ mat2.to(torch.int32)
+def _weight_int8pack_mm(input, mat2, scales): return input @ mat2.to(input.dtype).T * scales
 def ger(input, vec2): return torch.outer(input, vec2)
 def vdot(input, other): return torch.dot(conj(input), other)
 def inner(input, other):

@@ -114,6 +114,42 @@ other_program_names = {
     "_conj": "conj", "_conj_physical": "conj", "conj_physical": "conj", "resolve_conj": "alias", "resolve_neg": "alias",
     "detach": "alias", "_to_copy": "to", "_unsafe_view": "view", "_reshape_copy": "reshape", "squeeze_copy": "squeeze"}
 
+# Programs that torch.ao quantized. A token is a line along the last dimension, a group is a part of such a line.
+def choose_qparams(input, quant_min, quant_max, eps):
+    low, high = input.amin().clamp(max=0), input.amax().clamp(min=0)
+    scale = ((high - low) / (quant_max - quant_min)).clamp(min=eps)
+    zero_point = (quant_min - torch.round(low / scale)).clamp(quant_min, quant_max)
+    return scale.reshape(1), zero_point.reshape(1).to(torch.int64)
+
+def choose_qparams_per_token(input):
+    greatest = input.abs().amax(-1, keepdim=True)
+    scales = (greatest.float() if input.dtype == torch.float16 else greatest).clamp(min=1e-5) / 127
+    return scales, torch.zeros_like(scales)
+
+def choose_qparams_per_token_asymmetric(input):
+    low, high = input.amin(-1, keepdim=True).clamp(max=0), input.amax(-1, keepdim=True).clamp(min=0)
+    scales = ((high - low) / 255).clamp(min=torch.finfo(torch.float32).eps)
+    low, high = low / scales, high / scales
+    zero_points = torch.where((low - 128) + (high + 127) > 0, -128 - low, 127 - high)
+    return scales, torch.round(zero_points.clamp(-128, 127)).to(torch.int64)
+
+def quantize_per_token(input, scales, zero_points, quant_min, quant_max):
+    return torch.round(input * (1 / scales) + zero_points).clamp(quant_min, quant_max).to(torch.int32)
+
+def dequantize_per_token(input, scales, zero_points, quant_min, quant_max): return (input - zero_points) * scales
+
+def groups_of(input, scales, zero_points, group_size):
+    zero_points = 0 if zero_points is None else zero_points.reshape(-1, 1)
+    return input.reshape(-1, min(group_size, input.shape[-1])), scales.reshape(-1, 1), zero_points
+
+def quantize_per_channel_group(input, scales, zero_points, quant_min, quant_max, group_size=128):
+    groups = groups_of(input, scales, zero_points, group_size)
+    return quantize_per_token(*groups, quant_min, quant_max).reshape(input.shape)
+
+def dequantize_per_channel_group(input, scales, zero_points=None, quant_min=0, quant_max=0, group_size=128):
+    groups = groups_of(input, scales, zero_points, group_size)
+    return dequantize_per_token(*groups, quant_min, quant_max).reshape(input.shape)
+
 # Calls the function `name` of an exported program, which has complex arguments or results. `given`: the arguments, by
 # their names in the function's schema.
 def of_program(name, given):
