@@ -146,6 +146,7 @@ const std::vector<Case> network_cases = {
      "unsqueeze(select_1, dim=1) -> (3, 1) float32|mul(unsqueeze, select_2) -> (3, 3) float32"},
     {"F.linear(x, w)", "linear(x, w) -> (2, 4) float32"},
     {"F.linear(x, w, bias=torch.randn(4))", "linear(x, w, x_1) -> (2, 4) float32"},
+    {"F.linear(x, w[0])", "select(w, dim=0, index=0) -> (3,) float32|matmul(x, select_1) -> (2,) float32"},
     {"F.scaled_dot_product_attention(q, q, q, is_causal=True)",
      "scaled_dot_product_attention(q, q, q, is_causal=True) -> (2, 5, 4) float32"},
     {"F.scaled_dot_product_attention(q, q, q, torch.randn(5, 5), scale=0.1)",

@@ -186,9 +186,13 @@ int decompose_linear(Emitter& e, const TensorCall& call) {
   return e.elementwise(Op::add, {product, bias}, "add");
 }
 
+// A weight (in,) gives one number for each row.
 Id linear_layer(const Given& g) {
   std::vector<Id> args = {g.tensor("input"), g.tensor("weight")};
-  if (g.has("bias")) args.push_back(g.tensor("bias"));
+  if (g.has("bias"))
+    args.push_back(g.tensor("bias"));
+  else if (g.rank(args[1]) == 1)
+    return g.call("matmul", std::move(args));
   return g.call("linear", std::move(args));
 }
 
