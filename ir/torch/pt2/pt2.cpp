@@ -48,9 +48,25 @@ bool draws_numbers(std::string_view name) {
                           "aten.random", "aten.randperm", "aten.uniform"});
 }
 
+/// Whether elements decide how many results the function has: how many values differ, how many boxes remain.
+bool counts_results(std::string_view name) {
+  return is_one_of(name,
+                   {"aten._unique", "aten._unique2", "aten.unique_consecutive", "aten.unique_dim", "torchvision.nms"});
+}
+
 std::string unsupported(std::string_view target, std::string_view name) {
   if (draws_numbers(name))
     return fmt::format("expected no random numbers (a program may have them as an input), found {}", target);
+  if (name == "higher_order.while_loop")
+    return fmt::format("expected loops with a known number of steps (such as those of scan), found {}", target);
+  if (target.starts_with("torch._functorch"))
+    return fmt::format("expected a program without vmap (save program.run_decompositions({{}}) to remove it), found {}",
+                       target);
+  if (counts_results(name))
+    return fmt::format(
+        "expected a result whose shape does not depend on elements (export the model without this step, so that its "
+        "outputs are what this step reads), found {}",
+        target);
   std::vector<std::string> names;
   for (const Function& f : functions()) names.emplace_back(f.name);
   return fmt::format("expected a supported operation, found {}{}", target, did_you_mean(name, names));

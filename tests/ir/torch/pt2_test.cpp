@@ -95,6 +95,15 @@ TEST(Pt2, ErrorsNameThePlace) {
   EXPECT_EQ(error_with("mlp_2.8.0.pt2", "aten.gelu.default", "aten.randn_like.default"),
             "node 'gelu': expected no random numbers (a program may have them as an input), found "
             "torch.ops.aten.randn_like.default");
+  EXPECT_EQ(error_with("mlp_2.8.0.pt2", "aten.gelu.default", "torchvision.nms.default"),
+            "node 'gelu': expected a result whose shape does not depend on elements (export the model without this "
+            "step, so that its outputs are what this step reads), found torch.ops.torchvision.nms.default");
+  EXPECT_EQ(error_with("mlp_2.8.0.pt2", "aten.gelu.default", "higher_order.while_loop"),
+            "node 'gelu': expected loops with a known number of steps (such as those of scan), found "
+            "torch.ops.higher_order.while_loop");
+  EXPECT_EQ(error_with("mlp_2.8.0.pt2", "torch.ops.aten.gelu.default", "torch._functorch.predispatch._add_batch_dim"),
+            "node 'gelu': expected a program without vmap (save program.run_decompositions({}) to remove it), found "
+            "torch._functorch.predispatch._add_batch_dim");
   EXPECT_THAT(error_with("mlp_2.8.0.pt2", R"("name": "approximate")", R"("name": "form")"),
               "node 'gelu': argument 'form': expected None or its default (no other value is supported), found 'tanh'");
   EXPECT_EQ(

@@ -12,8 +12,10 @@ namespace {
 
 bool chooses_graph(const ProgramNode& node) { return node.target.ends_with("higher_order.cond"); }
 
+bool repeats_graph(const ProgramNode& node) { return node.target.ends_with("higher_order.scan"); }
+
 bool calls_graph(const ProgramNode& node) {
-  return chooses_graph(node) || node.target.find("higher_order.wrap_with_") != std::string::npos;
+  return chooses_graph(node) || repeats_graph(node) || node.target.find("higher_order.wrap_with_") != std::string::npos;
 }
 
 [[noreturn]] void fail(const ProgramNode& node, std::string_view expected) {
@@ -73,6 +75,7 @@ class Inliner {
  private:
   void add(const ProgramNode& node, Names& names) {
     if (chooses_graph(node)) return add_choice(with_single_outputs(node), names);
+    if (repeats_graph(node)) return add_steps(with_single_outputs(node), names);
     if (calls_graph(node)) return add_graph(with_single_outputs(node), names);
     ProgramNode& added = graph_.nodes.emplace_back(node);
     for (NamedArgument& input : added.inputs) rename(input.value, names);
@@ -100,8 +103,7 @@ class Inliner {
   // result is chosen by `where`. This gives what PyTorch gives, because torch.cond allows only graphs without effects.
   void add_choice(const ProgramNode& node, const Names& names) {
     const auto& condition = argument_of<Tensor>(node, 0, "a tensor as the condition");
-    std::vector<std::string> operands = argument_of<Tensors>(node, 3, "tensors as operands of the graphs").names;
-    for (std::string& name : operands) name = name_in(names, name);
+    const std::vector<std::string> operands = tensors_of(node, 3, names);
     std::vector<std::vector<NamedArgument>> choices(node.outputs.size());
     for (std::vector<NamedArgument>& choice : choices)
       choice.push_back({"condition", Tensor{name_in(names, condition.name)}});
@@ -122,6 +124,72 @@ class Inliner {
       if (tensor == nullptr) fail(node, "tensors as results");
       graph_.nodes.push_back({"torch.ops.aten.where.self", tensor->name, std::move(choices[k]), {result}});
     }
+  }
+
+  // scan: the node's arguments are (graph, states, inputs, further operands). The graph is added for each row of the
+  // inputs. It maps (states, rows, further operands) to (states, results). The results of all rows are stacked.
+  void add_steps(const ProgramNode& node, Names& names) {
+    const ProgramGraph& step = *argument_of<Subgraph>(node, 0, "a graph").graph;
+    std::vector<std::string> states = tensors_of(node, 1, names);
+    const std::vector<std::string> inputs = tensors_of(node, 2, names), further = tensors_of(node, 3, names);
+    if (states.size() > step.outputs.size()) fail(node, "a result of the graph for each state");
+    std::vector<Tensors> stacked(step.outputs.size() - states.size());
+    for (std::int64_t row = 0; row < rows_of(node, inputs); ++row) {
+      std::vector<std::string> operands = states;
+      for (const std::string& input : inputs) operands.push_back(add_row(input, row));
+      operands.insert(operands.end(), further.begin(), further.end());
+      const Names inside = add_nodes(node, step, operands, names, false);
+      for (std::size_t k = 0; k < step.outputs.size(); ++k) {
+        const auto* result = std::get_if<Tensor>(&step.outputs[k]);
+        if (result == nullptr) fail(node, "tensors as results of the graph");
+        const std::string name = name_in(inside, result->name);
+        if (k < states.size())
+          states[k] = name;
+        else
+          stacked[k - states.size()].names.push_back(name);
+      }
+    }
+    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+      Argument result = node.outputs[k];
+      rename(result, names);
+      const auto* tensor = std::get_if<Tensor>(&result);
+      if (tensor == nullptr) fail(node, "tensors as results");
+      if (k < states.size())
+        names[std::get<Tensor>(node.outputs[k]).name] = states[k];
+      else
+        graph_.nodes.push_back(
+            {"torch.ops.aten.stack.default", tensor->name, {{"tensors", stacked[k - states.size()]}}, {result}});
+    }
+  }
+
+  // Returns the number of rows of a scan's inputs.
+  std::int64_t rows_of(const ProgramNode& node, const std::vector<std::string>& inputs) const {
+    const auto found = inputs.empty() ? graph_.tensors.end() : graph_.tensors.find(inputs[0]);
+    if (found == graph_.tensors.end() || !found->second.problem.empty() || found->second.type.shape.empty() ||
+        found->second.type.shape[0] < 1)
+      fail(node, "inputs with a known number of rows, at least one");
+    return found->second.type.shape[0];
+  }
+
+  // Adds the selection of a tensor's row, and returns its name.
+  std::string add_row(const std::string& tensor, std::int64_t row) {
+    std::string name = unused(fmt::format("{}_row", tensor));
+    TensorMeta meta = graph_.tensors.at(tensor);
+    meta.type.shape.erase(meta.type.shape.begin());
+    if (!meta.strides.empty()) meta.strides.erase(meta.strides.begin());
+    meta.offset = -1;
+    graph_.tensors.emplace(name, std::move(meta));
+    graph_.nodes.push_back({"torch.ops.aten.select.int",
+                            name,
+                            {{"self", Tensor{tensor}}, {"dim", std::int64_t{0}}, {"index", row}},
+                            {Tensor{name}}});
+    return name;
+  }
+
+  static std::vector<std::string> tensors_of(const ProgramNode& node, std::size_t i, const Names& names) {
+    std::vector<std::string> tensors = argument_of<Tensors>(node, i, "lists of tensors as operands of the graph").names;
+    for (std::string& name : tensors) name = name_in(names, name);
+    return tensors;
   }
 
   template <typename Use>
