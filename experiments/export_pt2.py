@@ -645,6 +645,28 @@ class Recurrent(nn.Module):
                 single.squeeze(0), hidden.reshape(6, 3))
 
 
+class Steps(nn.Module):
+    """scan, integers and indices that constants hold, a row as a weight, and a size that only checks read."""
+    def __init__(self, o):
+        super().__init__()
+        self.weight, self.line = nn.Parameter(torch.randn(4, 4)), nn.Parameter(torch.randn(4))
+        self.register_buffer("width", torch.tensor(3))
+        self.register_buffer("mask", torch.tensor([[True, False, True, True], [False, True, False, False]]))
+
+    def forward(self, x):
+        from torch._higher_order_ops.scan import scan
+
+        def step(states, row):
+            first = torch.tanh(states[0] @ self.weight + row)
+            return [first, states[1] + 1], [first.sum(-1), states[1] * row]
+
+        states, results = scan(step, [x[0] * 2, x[1] * 1], x)
+        padded = F.pad(x, (0, self.width.item() - 1))
+        count = x[x > 0].numel()
+        torch._check(count <= x.numel())
+        return (*states, *results, padded * 2, padded.sum(0), F.linear(x, self.line), x[0][torch.where(self.mask)])
+
+
 class Fourier(nn.Module):
     """Fourier transforms of real and complex numbers, of lines and of planes, and of windows of a signal."""
     def __init__(self, o):
@@ -769,7 +791,7 @@ MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head, "multihead": Mult
           "operators": Operators, "corners": Corners, "narrow": Narrow, "packed": Packed,
           "copies": Copies, "views": Views, "state": State, "strided": Strided, "rotary": Rotary, "assorted": Assorted,
           "fourier": Fourier, "complex": ComplexNumbers, "spectra": Spectra, "conjugates": Conjugates, "placed": Placed, "written": Written, "chosen": Chosen,
-          "quantized": Quantized, "dynamic": Dynamic, "recurrent": Recurrent, "regions": Regions}
+          "quantized": Quantized, "dynamic": Dynamic, "recurrent": Recurrent, "regions": Regions, "steps": Steps}
 
 
 def options():
@@ -797,7 +819,7 @@ def example(o):
     if o.model == "head":
         return torch.randint(0, o.vocabulary, (1, o.seq))
     if o.model in ("operators", "corners", "narrow", "copies", "views", "state", "strided", "rotary", "assorted", "fourier", "complex", "conjugates", "placed", "written",
-                   "chosen", "quantized", "recurrent", "regions"):
+                   "chosen", "quantized", "recurrent", "regions", "steps"):
         return torch.randn(3, 2, 4)
     if o.model == "spectra":
         return torch.randn(2, 5, 9, dtype=torch.complex64)

@@ -11,6 +11,7 @@
 #include "core/indices.h"
 #include "core/text/nearest.h"
 #include "core/text/one_of.h"
+#include "ir/torch/operations/family.h"
 #include "ir/torch/operations/operation.h"
 #include "ir/torch/pt2/archive.h"
 #include "ir/torch/pt2/complex.h"
@@ -246,6 +247,27 @@ bool gives_symbols(const ProgramNode& node) {
   return !node.outputs.empty() && std::ranges::all_of(node.outputs, is_symbol);
 }
 
+bool reads(const ProgramNode& node, const std::string& tensor) {
+  return std::ranges::any_of(node.inputs, [&](const NamedArgument& a) { return reads(a.value, tensor); });
+}
+
+/// Whether the node's outputs have sizes that depend on elements, and only nodes that give numbers read these outputs.
+/// Such nodes are skipped as well. Programs check the number of elements that a mask selects (x[mask].numel()).
+bool is_only_counted(const ProgramNode& node, const ProgramGraph& graph) {
+  if (node.outputs.empty() || Target(node.target).in_place) return false;
+  const auto is_counted = [&](const std::string& name) {
+    const auto found = graph.tensors.find(name);
+    const auto uses = [&](const ProgramNode& other) { return !gives_symbols(other) && reads(other, name); };
+    return found != graph.tensors.end() && found->second.open && std::ranges::none_of(graph.nodes, uses) &&
+           std::ranges::none_of(graph.outputs, [&](const Argument& output) { return reads(output, name); });
+  };
+  return std::ranges::all_of(node.outputs, [&](const Argument& output) {
+    bool counted = std::holds_alternative<Tensor>(output) || std::holds_alternative<Tensors>(output);
+    each_tensor(output, [&](const std::string& name) { counted &= is_counted(name); });
+    return counted;
+  });
+}
+
 // Whether an output is the new value of a buffer or input that the program changes.
 bool is_new_state(std::string_view kind) { return kind == "buffer_mutation" || kind == "user_input_mutation"; }
 
@@ -264,11 +286,29 @@ class GraphReader {
   GraphReader(const ProgramGraph& graph, Builder& builder, Call::Ids ids)
       : graph_(graph), builder_(builder), ids_(std::move(ids)) {}
 
+  /// Returns the integers that nodes before the end, or before an error, read from constant tensors. Leaves out names
+  /// that nodes of several graphs have.
+  Constants constants() const {
+    Constants found;
+    std::set<std::string> seen;
+    for (const ProgramNode& node : graph_.nodes) {
+      const std::string_view name = Target(node.target).name;
+      const auto* result = node.outputs.size() == 1 ? std::get_if<Symbol>(node.outputs.data()) : nullptr;
+      if (result == nullptr || (name != "aten.item" && name != "aten._local_scalar_dense")) continue;
+      const std::optional<std::int64_t> value = constant(node);
+      if (!seen.insert(result->name).second)
+        found.erase(result->name);
+      else if (value)
+        found.emplace(result->name, *value);
+    }
+    return found;
+  }
+
   /// Returns the results, then the new values of the buffers and inputs that the program changes: those that it returns
   /// itself, and those that it changes in place, in the order of the inputs.
   std::vector<Id> read(const std::vector<OutputSpec>& specs) {
     for (const ProgramNode& node : graph_.nodes) {
-      if (gives_symbols(node)) continue;
+      if (gives_symbols(node) || is_only_counted(node, graph_)) continue;
       try {
         check_names(node);
         read(node);
@@ -306,6 +346,17 @@ class GraphReader {
     const auto* t = std::get_if<Tensor>(&value);
     if (t == nullptr) throw Error(fmt::format("output {}: expected a tensor, found {}", number, describe(value)));
     return id(t->name);
+  }
+
+  // Returns the integer that `self.item()` reads, if the tensor is a constant that was read.
+  std::optional<std::int64_t> constant(ProgramNode node) const {
+    const Tensor* self = argument(node, "self");
+    const auto found = self == nullptr ? ids_.end() : ids_.find(self->name);
+    if (found == ids_.end() || !is_integer(builder_.type(found->second).dtype)) return std::nullopt;
+    node.outputs.clear();  // a number, but the outputs of a call are tensors
+    Call call(node, graph_, ids_, builder_);
+    const std::optional<std::vector<double>> values = known_values(caller_of(call), found->second);
+    return values && values->size() == 1 ? std::optional(static_cast<std::int64_t>(values->front())) : std::nullopt;
   }
 
   // In-place operations become functions. The result is the new value of the tensor, of the tensors that it is a view
@@ -663,24 +714,43 @@ std::string note_on_float64(const ProgramGraph& graph) {
                      scalar_type_name(graph.tensors.find(*found)->second.stated));
 }
 
-Graph read(const Zip& archive, const Symbols& sizes) {
-  const Place place = place_of_program(archive);
-  Program program =
-      parse_program(archive.read(place.entry), fmt::format("{}: {}", archive.where(), place.entry), sizes);
-  inline_graphs(program.graph);
-  correct_states(program.graph);
-  Weights weights(archive, place.prefix, place.name);
-  for (const OutputSpec& output : program.outputs)
-    if (output.kind != "user_output" && !is_new_state(output.kind))
-      throw Error(
-          fmt::format("{}: outputs: expected results and new state only, found a {}", archive.where(), output.kind));
+// Returns the program's graph. `constants`: the program's integers that are known. If a node has an error, adds the
+// integers that nodes before it give, and returns nullopt. Throws the error if all of them were known.
+std::optional<Graph> read_with(const Program& program, Weights& weights, Constants& constants) {
   Builder builder;
   Call::Ids ids;
   for (const InputSpec& spec : program.inputs) add_input(program, spec, weights, builder, ids);
   GraphReader reader(program.graph, builder, std::move(ids));
-  const std::vector<Id> outputs = reader.read(program.outputs);
-  if (outputs.empty()) throw Error("outputs: expected at least one tensor, found none");
-  Graph graph = builder.finish(outputs);
+  try {
+    const std::vector<Id> outputs = reader.read(program.outputs);
+    if (outputs.empty()) throw Error("outputs: expected at least one tensor, found none");
+    return builder.finish(outputs);
+  } catch (const Error&) {
+    const std::size_t known = constants.size();
+    constants.merge(reader.constants());
+    if (constants.size() == known) throw;
+    return std::nullopt;
+  }
+}
+
+Graph read(const Zip& archive, const Symbols& sizes) {
+  const Place place = place_of_program(archive);
+  const std::string text = archive.read(place.entry);
+  Weights weights(archive, place.prefix, place.name);
+  Constants constants;
+  std::optional<Graph> found;
+  Program program;
+  while (!found) {
+    program = parse_program(text, fmt::format("{}: {}", archive.where(), place.entry), sizes, constants);
+    inline_graphs(program.graph);
+    correct_states(program.graph);
+    for (const OutputSpec& output : program.outputs)
+      if (output.kind != "user_output" && !is_new_state(output.kind))
+        throw Error(
+            fmt::format("{}: outputs: expected results and new state only, found a {}", archive.where(), output.kind));
+    found = read_with(program, weights, constants);
+  }
+  Graph graph = *std::move(found);
   draw_whole_inputs(graph);
   graph.note = program.note;
   if (const std::string note = note_on_float64(program.graph); !note.empty())

@@ -62,6 +62,8 @@ CASES = {
     "quantized_core_aten": ["--model", "quantized", "--decompose"],
     "recurrent": ["--model", "recurrent"],
     "regions": ["--model", "regions"],  # needs torchvision
+    "steps": ["--model", "steps"],
+    "steps_core_aten": ["--model", "steps", "--decompose"],
     "dynamic": ["--model", "dynamic", "--seq", "8"],
     "dynamic_core_aten": ["--model", "dynamic", "--seq", "8", "--decompose"],
     "dynamic_longer": ["--model", "dynamic", "--seq", "12"],  # the same program and weights, with an example of other sizes

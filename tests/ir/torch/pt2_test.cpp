@@ -45,7 +45,7 @@ std::string error_with(const std::string& file, const std::string& from, const s
 }
 
 TEST(Pt2, EveryVersionGivesWhatPyTorchComputes) {
-  ASSERT_EQ(fixtures().size(), 62U);
+  ASSERT_EQ(fixtures().size(), 64U);
   for (const std::filesystem::path& file : fixtures()) {
     SCOPED_TRACE(file.filename());
     const Graph graph = ir::torch::read_pt2(file);
@@ -229,6 +229,14 @@ TEST(Pt2, EachResultHasItsOwnName) {
   const std::string linear = R"("outputs": [{"as_tensor": {"name": "linear"}}], "metadata")";
   EXPECT_THAT(error_with("mlp_2.11.0.pt2", R"("outputs": [{"as_tensor": {"name": "gelu"}}], "metadata")", linear),
               "node 'gelu': expected a result with a name of its own, found 'linear' again");
+}
+
+TEST(Pt2, MasksThatSelectElementsAreConstants) {
+  EXPECT_THAT(
+      error_with("steps_2.15.0.pt2", R"("name": "condition", "arg": {"as_tensor": {"name": "b_mask"}})",
+                 R"("name": "condition", "arg": {"as_tensor": {"name": "gt"}})"),
+      HasSubstr("expected indices of integers, or a mask that is a constant (the number of elements that another "
+                "mask selects is known only at run time; torch.where(mask, x, 0) keeps the shape), found"));
 }
 
 TEST(Pt2, OutputsThatAreNoTensorsHaveTheirNumber) {

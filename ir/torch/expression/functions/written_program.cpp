@@ -1,4 +1,5 @@
-// Functions of complex numbers in exported programs, as calls of the functions that expressions have.
+// Functions of exported programs: those of complex numbers, as calls of the functions that expressions have, and those
+// of quantized numbers.
 #include "ir/torch/expression/functions/library.h"
 
 namespace deplo::ir::torch::python {

@@ -41,6 +41,16 @@ Id where(const Given& g) {
   return g.where(condition, yes, g.operand("other", 2));
 }
 
+// torch.where(condition), without values, returns the indices of the true elements.
+std::vector<Id> read_where(pt2::Call& call) {
+  if (call.has("self")) return read_made<where>(call);
+  std::vector<Id> places;
+  for (const std::optional<Id>& index :
+       without_masks(caller_of(call), {call.to(call.tensor("condition"), DType::boolean)}))
+    places.push_back(*index);
+  return places;
+}
+
 // masked_fill
 
 TensorType infer_masked_fill(const Inference& call) {
@@ -140,7 +150,7 @@ std::vector<Operation> choice_operations() {
       {"where", 3, 3, {}, infer_where, evaluate_where, decompose_where,
        {{"where", in_torch, "condition, input, other", call_made<where>},
         {"where", as_method, "input, condition, other", call_made<where>}},
-       {{"aten.where", read_made<where>}}},
+       {{"aten.where", read_where}}},
   };
 }
 // clang-format on

@@ -443,8 +443,8 @@ std::vector<std::optional<Id>> without_masks(const Caller& c, const std::vector<
     const auto mask = known_values(c, *index);
     if (!mask || type.shape.empty())
       throw Error(
-          fmt::format("expected indices of integers, or a mask that is a constant (the number of elements that "
-                      "another mask selects is known only at run time), found {}",
+          fmt::format("expected indices of integers, or a mask that is a constant (the number of elements that another "
+                      "mask selects is known only at run time; torch.where(mask, x, 0) keeps the shape), found {}",
                       print(type)));
     const Shape strides = row_major_strides(type.shape);
     for (std::size_t d = 0; d < strides.size(); ++d) {

@@ -186,6 +186,21 @@ std::vector<Id> read_view(pt2::Call& call) {
   return {call.reshape(call.tensor("self"), call.output_type().shape)};
 }
 
+// The file does not state the size of nonzero's result, which core ATen squeezes.
+std::vector<Id> read_squeeze(pt2::Call& call) {
+  const Id x = call.tensor("self");
+  Shape shape = call.shape(x);
+  const Shape dims = call.integers("dim");
+  const auto rank = std::ssize(shape);
+  const auto is_chosen = [&](std::int64_t dim) {
+    return !call.has("dim") || std::ranges::count(dims, dim) + std::ranges::count(dims, dim - rank) > 0;
+  };
+  Shape kept;
+  for (std::int64_t d = 0; d < rank; ++d)
+    if (at(shape, d) != 1 || !is_chosen(d)) kept.push_back(at(shape, d));
+  return {call.reshape(x, kept)};
+}
+
 // unsqueeze
 
 TensorType infer_unsqueeze(const Inference& call) {
@@ -337,7 +352,7 @@ std::vector<Operation> layout_operations() {
         {"aten.repeat", read_repeat}, {"aten.repeat_interleave", read_made<repeat_interleave>}}},
       {"squeeze", 1, 1, squeeze_attributes, infer_squeeze, evaluate_reshape, decompose_reshape,
        {{"squeeze", either, "input, dim=None", call_squeeze}},
-       {{"aten.squeeze", read_view}}},
+       {{"aten.squeeze", read_squeeze}}},
       {"transpose", 1, 1, transpose_attributes, infer_transpose, evaluate_transpose, decompose_transpose,
        {{"transpose", either, "input, dim0, dim1", call_plain},
         {"swapaxes", either, "input, dim0, dim1", call_plain},

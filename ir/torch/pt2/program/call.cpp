@@ -11,12 +11,6 @@
 namespace deplo::ir::torch::pt2 {
 namespace {
 
-bool reads(const Argument& argument, const std::string& tensor) {
-  bool found = false;
-  each_tensor(argument, [&](const std::string& name) { found |= name == tensor; });
-  return found;
-}
-
 // Returns the number of places in which the graph reads a tensor.
 std::ptrdiff_t readers(const ProgramGraph& graph, const std::string& tensor) {
   const auto read = [&](const Argument& argument) { return reads(argument, tensor); };
@@ -40,6 +34,12 @@ std::vector<std::string> flatten(const std::vector<Argument>& outputs) {
 }
 
 }  // namespace
+
+bool reads(const Argument& argument, const std::string& tensor) {
+  bool found = false;
+  each_tensor(argument, [&](const std::string& name) { found |= name == tensor; });
+  return found;
+}
 
 std::string describe(const Argument& argument) {
   return match(

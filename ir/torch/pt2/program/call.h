@@ -99,6 +99,9 @@ class Call {
   std::set<std::string_view> asked_;
 };
 
+/// Whether an argument is the tensor of this name, or a list with this tensor.
+bool reads(const Argument&, const std::string& tensor);
+
 /// Describes an argument in a message: "3", "the tensor 'x'".
 std::string describe(const Argument&);
 

@@ -223,9 +223,10 @@ Payload payload(const Json& json) {
 
 }  // namespace
 
-Program parse_program(const std::string& text, const std::string& where, const Symbols& given) {
+Program parse_program(const std::string& text, const std::string& where, const Symbols& given,
+                      const Constants& constants) {
   const Json json = Json::parse(text, where);
-  const Sizes sizes(json, given);
+  const Sizes sizes(json, given, constants);
   const Json module = json.at("graph_module"), signature = module.at("signature");
   const Scope scope{sizes, sizes.named_values(module.at("graph"))};
   Program program;

@@ -88,9 +88,13 @@ struct Program {
   std::string note;  // about the sizes that dynamic_shapes leaves open; "" if there are none
 };
 
+/// Integers that a program reads from constant tensors (`tensor.item()`), by the names of their nodes.
+using Constants = std::map<std::string, std::int64_t, std::less<>>;
+
 /// Parses the JSON of a program. `sizes`: values of its symbols, which otherwise are those of the example inputs
 /// (sizes.h). Throws Error `where: /graph_module/graph/nodes/3: expected …, found …`.
-Program parse_program(const std::string& text, const std::string& where, const Symbols& sizes);
+Program parse_program(const std::string& text, const std::string& where, const Symbols& sizes,
+                      const Constants& constants);
 /// A tensor that a `*_config.json` (PyTorch 2.9 and later) lists by its name. It is stored as raw bytes or as a pickle.
 struct Payload {
   StoredTensor tensor;

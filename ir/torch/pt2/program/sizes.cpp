@@ -72,8 +72,9 @@ bool depends_on_elements(std::string_view symbol) {
   return symbol.size() > 1 && (symbol.starts_with('u') || symbol.starts_with("zuf")) && is_digit(symbol.back());
 }
 
-Sizes::Sizes(const Json& program, const Symbols& given) {
+Sizes::Sizes(const Json& program, const Symbols& given, const Constants& constants) {
   const Json module = program.at("graph_module");
+  name_constants(module.at("graph"), constants);
   each_input_size(module, [&](const Json& size, const std::string& input, std::optional<std::size_t> dimension) {
     if (size.has("as_expr")) solve(size, place_of(input, dimension));
   });
@@ -123,6 +124,18 @@ void Sizes::take(const Symbols& given) {
   }
 }
 
+void Sizes::name_constants(const Json& graph, const Constants& constants) {
+  if (!graph.has("sym_int_values")) return;
+  const Json numbers = graph.at("sym_int_values");
+  for (const auto& [name, value] : constants) {
+    if (!numbers.has(name) || !numbers.at(name).has("as_expr")) continue;
+    const std::string text = expression_of(numbers.at(name)), symbol = value_of(text).unknown;
+    const auto find_value = [&](std::string_view) { return std::optional(value); };
+    if (depends_on_elements(symbol) && whole(evaluate_size(text, find_value).value) == value)
+      constants_.emplace(symbol, value);
+  }
+}
+
 void Sizes::check_ranges(const Json& ranges) const {
   ranges.each_member([&](const std::string& expression, const Json& range) {
     const std::optional<std::int64_t> size = whole(value_of(expression).value);
@@ -167,6 +180,7 @@ void Sizes::check_guards(const Json& guards, const Json& module) {
 }
 
 std::optional<std::int64_t> Sizes::find(std::string_view symbol) const {
+  if (const auto constant = constants_.find(symbol); constant != constants_.end()) return constant->second;
   const auto found = std::ranges::find(symbols_, symbol, &OpenSize::name);
   return found == symbols_.end() ? std::nullopt : std::optional(found->value);
 }
