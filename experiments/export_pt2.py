@@ -613,6 +613,26 @@ class Quantized(nn.Module):
         return (*results, *self.dynamic(wide))
 
 
+class Blocks(nn.Module):
+    """What programs quantized by torchao call. All scales are powers of 2."""
+    def __init__(self, o):
+        super().__init__()
+        import torchao.quantization.quant_primitives  # noqa: F401 (it adds torch.ops.torchao)
+        self.ends, self.bytes = torch.tensor([-0.5, 191 / 128]), torch.randint(-8, 8, (4, 6), dtype=torch.int8)
+        self.scales, self.zeros = torch.tensor([[0.25, 0.5]] * 4), torch.randint(-3, 4, (4, 2), dtype=torch.int8)
+
+    def forward(self, x):
+        ops, results = torch.ops.torchao, []
+        tokens = torch.cat(((torch.round(x * 4) / 8).float().clamp(-0.5, 191 / 128), self.ends.float().expand(3, 2, 2)), -1)
+        for kind, bound, block, keep in (("SYMMETRIC", 255 / 256, [1, 1, 6], True), ("ASYMMETRIC", 2, [1, 2, 6], False),
+                                         ("SYMMETRIC_NO_CLIPPING_ERR", 127 / 128, [3, 2, 6], False), ("ASYMMETRIC", 2, [1, 1, 2], True)):
+            given = tokens.clamp(-bound, bound) if block[2] > 2 else self.ends.float().repeat(3, 2, 2)
+            scale, zero = ops.choose_qparams_affine(given, kind, block, torch.int8, -128, 127, 1e-7, torch.float32, torch.int32, keep)
+            whole = ops.quantize_affine(given, block, scale, zero, torch.int8, -128, 127)
+            results += [scale, zero, whole, ops.dequantize_affine(whole, block, scale, zero, torch.int8, -128, 127)]
+        return (*results, ops.dequantize_affine(self.bytes, [1, 3], self.scales.float(), self.zeros, torch.int8, -8, 7))
+
+
 class Regions(nn.Module):
     """What models of torchvision read between the elements of images: deformable convolutions, and boxes."""
     def __init__(self, o):
@@ -791,7 +811,7 @@ MODELS = {"llama-block": LlamaBlock, "mlp": Mlp, "head": Head, "multihead": Mult
           "operators": Operators, "corners": Corners, "narrow": Narrow, "packed": Packed,
           "copies": Copies, "views": Views, "state": State, "strided": Strided, "rotary": Rotary, "assorted": Assorted,
           "fourier": Fourier, "complex": ComplexNumbers, "spectra": Spectra, "conjugates": Conjugates, "placed": Placed, "written": Written, "chosen": Chosen,
-          "quantized": Quantized, "dynamic": Dynamic, "recurrent": Recurrent, "regions": Regions, "steps": Steps}
+          "quantized": Quantized, "dynamic": Dynamic, "recurrent": Recurrent, "regions": Regions, "steps": Steps, "blocks": Blocks}
 
 
 def options():
@@ -819,7 +839,7 @@ def example(o):
     if o.model == "head":
         return torch.randint(0, o.vocabulary, (1, o.seq))
     if o.model in ("operators", "corners", "narrow", "copies", "views", "state", "strided", "rotary", "assorted", "fourier", "complex", "conjugates", "placed", "written",
-                   "chosen", "quantized", "recurrent", "regions", "steps"):
+                   "chosen", "quantized", "recurrent", "regions", "steps", "blocks"):
         return torch.randn(3, 2, 4)
     if o.model == "spectra":
         return torch.randn(2, 5, 9, dtype=torch.complex64)

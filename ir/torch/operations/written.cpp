@@ -99,6 +99,15 @@ constexpr auto written = std::to_array<Written>({
      "quantize_per_channel_group"},
     {"quantized_decomposed.quantize_per_token",
      "Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max", "quantize_per_token"},
+    {"torchao.choose_qparams_affine",
+     "Tensor input, str mapping_type, int[] block_size, Scalar quant_min, Scalar quant_max, float eps, bool keepdim",
+     "choose_qparams_affine"},
+    {"torchao.dequantize_affine",
+     "Tensor input, int[] block_size, Tensor scale, Tensor zero_point, Scalar quant_min, Scalar quant_max",
+     "dequantize_affine"},
+    {"torchao.quantize_affine",
+     "Tensor input, int[] block_size, Tensor scale, Tensor zero_point, Scalar quant_min, Scalar quant_max",
+     "quantize_affine"},
 });
 
 /// Collects the arguments of a call in a file for a definition.
@@ -176,7 +185,8 @@ std::vector<Id> copied(pt2::Call& call, const Graph& graph, const std::vector<Id
 std::vector<Id> read_written(pt2::Call& call) {
   const auto found = std::ranges::find(written, call.function, &Written::name);
   CHECK(found != written.end());
-  call.ignore({"dtype", "output_dtype", "layout", "device", "pin_memory"});  // the file states the result's type
+  call.ignore({"dtype", "output_dtype", "layout", "device", "pin_memory"});         // the file states the result's type
+  call.ignore({"input_dtype", "target_dtype", "scale_dtype", "zero_point_dtype"});  // and bounds of the numbers
   const std::string_view definition = found->definition.empty() ? found->name.substr(5) : found->definition;
   return call_definition(call, definition, [&](python::Session& session, const ToValue& to_value) {
     WrittenCall arguments(call, session, to_value);

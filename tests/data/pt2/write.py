@@ -62,6 +62,7 @@ CASES = {
     "quantized_core_aten": ["--model", "quantized", "--decompose"],
     "recurrent": ["--model", "recurrent"],
     "regions": ["--model", "regions"],  # needs torchvision
+    "blocks": ["--model", "blocks"],  # needs torchao
     "steps": ["--model", "steps"],
     "steps_core_aten": ["--model", "steps", "--decompose"],
     "dynamic": ["--model", "dynamic", "--seq", "8"],

@@ -151,6 +151,44 @@ def dequantize_per_channel_group(input, scales, zero_points=None, quant_min=0, q
     groups = groups_of(input, scales, zero_points, group_size)
     return dequantize_per_token(*groups, quant_min, quant_max).reshape(input.shape)
 
+# Programs that torchao quantized. Each block of the input has its scale. A tensor's blocks are (count, block, …).
+def blocks_of(input, block_size):
+    shape = []
+    for size, block in zip(input.shape, block_size):
+        shape += [size // block, block]
+    return input.reshape(shape)
+
+def by_blocks(numbers, blocks):
+    return numbers.reshape([1 if d % 2 else size for d, size in enumerate(blocks.shape)])
+
+def choose_qparams_affine(input, mapping_type, block_size, quant_min, quant_max, eps=None, keepdim=False):
+    eps = torch.finfo(input.dtype).smallest_normal if eps is None else eps
+    blocks, inner = blocks_of(input, block_size), list(range(1, 2 * input.ndim, 2))
+    low, high = blocks.amin(inner).clamp(max=0), blocks.amax(inner).clamp(min=0)
+    if mapping_type == "ASYMMETRIC":
+        scale = ((high - low) / (quant_max - quant_min)).clamp(min=eps)
+        zero_point = (quant_min - torch.round(low / scale)).clamp(quant_min, quant_max)
+    else:
+        if mapping_type == "SYMMETRIC":
+            scale = torch.maximum(-low, high) / ((quant_max - quant_min) / 2)
+        else:
+            scale = torch.maximum(low / quant_min, high / quant_max)
+        scale = scale.clamp(min=eps)
+        zero_point = torch.full_like(scale, int((quant_max + quant_min + 1) / 2))
+    sizes = zip(scale.shape, block_size, input.shape)
+    shape = [count for count, block, size in sizes if keepdim or block == 1 or block != size]
+    return scale.reshape(shape), zero_point.reshape(shape).to(torch.int32)
+
+def quantize_affine(input, block_size, scale, zero_point, quant_min, quant_max):
+    blocks = blocks_of(input, block_size)
+    numbers = torch.round(blocks * (1 / by_blocks(scale, blocks))) + by_blocks(zero_point, blocks)
+    return numbers.clamp(quant_min, quant_max).reshape(input.shape).to(torch.int32)
+
+def dequantize_affine(input, block_size, scale, zero_point=None, quant_min=None, quant_max=None):
+    blocks = blocks_of(input.float(), block_size)
+    numbers = blocks if zero_point is None else blocks - by_blocks(zero_point, blocks)
+    return (numbers * by_blocks(scale, blocks)).reshape(input.shape)
+
 # Calls the function `name` of an exported program, which has complex arguments or results. `given`: the arguments, by
 # their names in the function's schema.
 def of_program(name, given):
