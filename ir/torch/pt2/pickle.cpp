@@ -137,7 +137,11 @@ class Machine {
     const std::string_view module = line(), name = line();
     for (const Global& g : globals)
       if (g.name == fmt::format("{} {}", module, name)) return push({g.kind, static_cast<std::int64_t>(g.type)});
-    fail("a tensor, a parameter or a dictionary", fmt::format("'{}.{}'", module.substr(0, 64), name.substr(0, 64)));
+    const std::string found = fmt::format("'{}.{}'", module.substr(0, 64), name.substr(0, 64));
+    if (name == "_rebuild_from_type_v2")
+      fail("tensors of PyTorch's own class (call torchao.utils.unwrap_tensor_subclass(model) before the export)",
+           found);
+    fail("a tensor, a parameter or a dictionary", found);
   }
   void push_long() {
     const std::size_t n = unsigned_integer(1);

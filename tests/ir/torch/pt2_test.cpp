@@ -335,18 +335,27 @@ TEST(Pt2, SmallFilesDoNotFillTheMemory) {
   EXPECT_THAT(error_of(file.path), HasSubstr("expected a tensor inside a storage of"));
 }
 
-TEST(Pt2, NoPickleCallsAnything) {
+// Returns the error of a file in which a pickle calls `function`, "module\nname\n".
+std::string error_of_pickled(const std::string& function) {
   Entries entries = unpack(fixture("mlp_2.5.1.pt2"));
   std::string& weights = entry(entries, "state_dict.pt");
   const TemporaryFile inner, outer;
   write(inner.path, weights);
   Entries pickled = unpack(inner.path);
   std::string& pickle = entry(pickled, "data.pkl");
-  pickle.replace(pickle.find("torch._utils\n_rebuild_parameter\n"), 32, "os\nsystem\n");
+  pickle.replace(pickle.find("torch._utils\n_rebuild_parameter\n"), 32, function);
   pack(inner.path, pickled);
   weights = read_file(inner.path);
   pack(outer.path, entries);
-  EXPECT_THAT(error_of(outer.path), HasSubstr("expected a tensor, a parameter or a dictionary, found 'os.system'"));
+  return error_of(outer.path);
+}
+
+TEST(Pt2, NoPickleCallsAnything) {
+  EXPECT_THAT(error_of_pickled("os\nsystem\n"),
+              HasSubstr("expected a tensor, a parameter or a dictionary, found 'os.system'"));
+  EXPECT_THAT(error_of_pickled("torch._tensor\n_rebuild_from_type_v2\n"),
+              HasSubstr("expected tensors of PyTorch's own class (call torchao.utils.unwrap_tensor_subclass(model) "
+                        "before the export), found 'torch._tensor._rebuild_from_type_v2'"));
 }
 
 TEST(Pt2, WeightsMustFitTheGraphAndTheirStorage) {
