@@ -9,9 +9,10 @@
 namespace deplo::search::compare {
 namespace {
 
+/// Points that share one fitted value. `first`: the index of the first of them.
 struct Block {
   double sum, weight;
-  std::size_t end;
+  std::size_t first;
   double value() const { return sum / weight; }
 };
 
@@ -21,7 +22,7 @@ void settle(std::vector<Block>& blocks) {
     const Block last = blocks.back();
     Block& before = blocks[blocks.size() - 2];
     if (last.sum * before.weight > before.sum * last.weight) return;
-    before = {before.sum + last.sum, before.weight + last.weight, last.end};
+    before = {before.sum + last.sum, before.weight + last.weight, before.first};
     blocks.pop_back();
   }
 }
@@ -50,7 +51,7 @@ std::vector<double> PooledRuns::fit(std::span<const double> weights, std::span<c
   for (std::size_t i = 0; i < points_.size(); ++i) {
     const double weight = weights[points_[i].run];
     if (weight == 0) continue;
-    blocks.push_back({static_cast<double>(points_[i].rank) * weight, weight, i + 1});
+    blocks.push_back({static_cast<double>(points_[i].rank) * weight, weight, i});
     settle(blocks);
   }
   if (blocks.empty()) return std::vector<double>(times.size(), 0);
@@ -58,8 +59,8 @@ std::vector<double> PooledRuns::fit(std::span<const double> weights, std::span<c
   std::size_t point = 0, block = 0;
   for (const double time : times) {
     while (point < points_.size() && static_cast<double>(points_[point].seconds) <= time) ++point;
-    // The block of the last point up to that time.
-    while (block + 1 < blocks.size() && blocks[block].end < point) ++block;
+    // The block of the last point up to that time that has a weight.
+    while (block + 1 < blocks.size() && blocks[block + 1].first < point) ++block;
     ranks.push_back(blocks[block].value());
   }
   return ranks;

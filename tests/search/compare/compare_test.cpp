@@ -76,6 +76,8 @@ TEST(Curve, IsTheIsotonicFitOfPooledRuns) {
   EXPECT_THAT(pool.fit(std::vector<double>{1, 1}, std::vector<double>{0, 1, 2.5, 3, 4.5, 9}),
               ElementsAre(2, 2, 4, 4, 6, 7));
   EXPECT_THAT(pool.fit(std::vector<double>{0, 3}, std::vector<double>{0, 9}), ElementsAre(6, 6));
+  // Steps of a run that was not drawn do not bring later steps forward.
+  EXPECT_THAT(pool.fit(std::vector<double>{1, 0}, std::vector<double>{2.5, 4.5, 5}), ElementsAre(2, 2, 8));
   EXPECT_THAT(ranks_at(runs[0], std::vector<double>{0.5, 1, 4, 5}), ElementsAre(0, 2, 2, 8));
 }
 
