@@ -107,14 +107,17 @@ class Arena {
     SearchOptions options = contest_.entrants[entrant].options;
     options.seed = seed;
     const double before = cpu_seconds();
-    options.about = {space_.records().kernel, "", space_.records().device, 0, limit_};
+    const Records& records = space_.records();
+    const std::string objective = records.objective.duration ? "" : label(records.objective);
+    options.about = {records.kernel, "", records.device, 0, limit_, objective};
     const Replay replay{
         .seconds = limit_, .evaluations = contest_.evaluations, .noisy = contest_.noisy, .workers = contest_.workers};
     if (has_failed(entrant)) return skip(entrant);
     runs_[entrant][repeat] = run(entrant, repeat, options, replay);
     cpu_[entrant][repeat] = cpu_seconds() - before;
     if (!contest_.regret || has_failed(entrant)) return;
-    options.about = {space_.records().kernel, "", space_.records().device, std::int64_t{regret_trials.back()}, 0};
+    options.about.trials = regret_trials.back();
+    options.about.seconds = 0;
     const Replay short_replay{.evaluations = std::int64_t{regret_trials.back()},
                               .noisy = true,
                               .workers = contest_.workers,

@@ -158,6 +158,19 @@ TEST_F(OwnStrategy, TakesPartInAComparison) {
                                    "contain one"));
 }
 
+// Strategies minimise `us` also if higher values of the objective are better.
+TEST_F(OwnStrategy, KnowsTheObjectiveOfARecordedSpace) {
+  std::string text = "x,GFLOP/s\n";
+  for (int x = 0; x < 40; ++x) text += std::to_string(x) + "," + std::to_string(x + 1) + "\n";
+  const std::string rates = write_file(folder_.path(), "rates.csv", text);
+  const std::string strategy = program(
+      "assert space.objective == \"GFLOP/s, higher is better\", space.objective\n"
+      "assert space.evaluate({\"x\": 3}).us == 0.25\nspace.done()\n");
+  const Ran ran = run_program({"deplo", "compare", "--spaces", rates, "--objective", "GFLOP/s", "--repeats", "2",
+                               "--quiet", "--search", strategy});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+}
+
 TEST_F(OwnStrategy, SaysWhatItLacks) {
   for (const auto& [name, arguments] :
        {std::pair("optuna_sampler.py", ""), {"skopt_bayes.py", ""}, {"kernel_tuner_strategy.py", "greedy_ils"}}) {
