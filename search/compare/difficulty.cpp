@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "core/error.h"
@@ -23,14 +25,26 @@ constexpr std::array<std::pair<std::string_view, Order>, 4> orders = {{{"recorde
 
 double square(double x) { return x * x; }
 
-// Sums over pairs. Each pair is counted in both orders.
+/// The logs of the times of configurations that differ from each other only in one knob.
+struct Group {
+  double count = 0, sum = 0, squares = 0;
+  void add(double x) {
+    ++count;
+    sum += x;
+    squares += square(x);
+  }
+};
+
+/// Sums over pairs. Each pair is counted in both orders.
 class Correlation {
  public:
-  void add(double x, double y) {
-    count_ += 2;
-    sum_ += x + y;
-    squares_ += x * x + y * y;
-    products_ += 2 * x * y;
+  /// Adds the pairs of `x` with all other members of its group.
+  void add(double x, const Group& group) {
+    const double others = group.count - 1, sum = group.sum - x;
+    count_ += 2 * others;
+    sum_ += others * x + sum;
+    squares_ += others * square(x) + group.squares - square(x);
+    products_ += 2 * x * sum;
   }
   double value() const {
     const double mean = sum_ / count_, variance = squares_ / count_ - mean * mean;
@@ -41,27 +55,31 @@ class Correlation {
   double count_ = 0, sum_ = 0, squares_ = 0, products_ = 0;
 };
 
+/// The options of a record, without those of one knob.
+std::u16string other_options(const Records& records, std::uint32_t row, std::size_t knob) {
+  const auto options = records.options_of(row);
+  std::u16string others(options.begin(), options.end());
+  others.erase(knob, 1);
+  return others;
+}
+
 double neighbour_correlation(const TableSpace& space, double centre, std::uint64_t seed) {
   const Records& records = space.records();
-  std::vector<std::uint32_t> sample(space.rows().begin(), space.rows().end());
+  std::vector<std::uint32_t> valid(space.rows().begin(), space.rows().end());
+  std::erase_if(valid, [&](std::uint32_t row) { return !records.records[row].outcome.ok(); });
+  std::vector<std::uint32_t> sample = valid;
   Rng rng(seed);
   if (sample.size() > max_sampled) shuffle(sample, rng);
   sample.resize(std::min(sample.size(), max_sampled));
   const auto log_time = [&](std::uint32_t row) { return std::log(records.records[row].outcome.microseconds / centre); };
   Correlation correlation;
-  for (const std::uint32_t row : sample) {
-    if (!records.records[row].outcome.ok()) continue;
-    std::vector<std::uint16_t> options(records.options_of(row).begin(), records.options_of(row).end());
-    for (std::size_t k = 0; k < options.size(); ++k) {
-      const std::uint16_t own = options[k];
-      for (std::size_t other = 0; other < records.knobs[k].values.size(); ++other) {
-        if (other == own) continue;
-        options[k] = static_cast<std::uint16_t>(other);
-        const auto found = space.find_record(options);
-        if (found && records.records[*found].outcome.ok()) correlation.add(log_time(row), log_time(*found));
-      }
-      options[k] = own;
-    }
+  for (std::size_t knob = 0; knob < records.knobs.size(); ++knob) {
+    std::unordered_map<std::u16string, Group> groups;  // by the options of the other knobs
+    for (const std::uint32_t row : sample) groups.try_emplace(other_options(records, row, knob));
+    for (const std::uint32_t row : valid)
+      if (const auto group = groups.find(other_options(records, row, knob)); group != groups.end())
+        group->second.add(log_time(row));
+    for (const std::uint32_t row : sample) correlation.add(log_time(row), groups.at(other_options(records, row, knob)));
   }
   return correlation.value();
 }

@@ -143,18 +143,4 @@ Candidate TableSpace::candidate(std::uint32_t record) const {
   return position;
 }
 
-std::optional<std::uint32_t> TableSpace::find_record(std::span<const std::uint16_t> options) const {
-  CHECK(options.size() == order_.size());
-  const auto found = std::ranges::lower_bound(
-      rows_, options,
-      [this](std::span<const std::uint16_t> a, std::span<const std::uint16_t> b) {
-        for (const std::size_t p : order_)
-          if (a[p] != b[p]) return a[p] < b[p];
-        return false;
-      },
-      [this](std::uint32_t row) { return records_->options_of(row); });
-  if (found == rows_.end() || !std::ranges::equal(records_->options_of(*found), options)) return std::nullopt;
-  return *found;
-}
-
 }  // namespace deplo::search

@@ -36,8 +36,6 @@ class TableSpace final : public Space {
   std::uint32_t row(const Candidate&) const;
   /// The candidate of a record, by its index in records().
   Candidate candidate(std::uint32_t record) const;
-  /// The index of the record with these options (in the order of records().knobs); nullopt: not recorded.
-  std::optional<std::uint32_t> find_record(std::span<const std::uint16_t> options) const;
 
  private:
   friend class TablePosition;

@@ -138,6 +138,13 @@ TEST(Landscape, MostConfigurationsFailedWithoutACost) {
   EXPECT_EQ(landscape.random_at(2 * 2.5), landscape.random_value(2));  // a failure costs no time
 }
 
+// All configurations are neighbours of each other: 400 million pairs, whose correlation is -1/(n - 1).
+TEST(Difficulty, OfAKnobWithManyValues) {
+  const TableSpace space(
+      tables::grid({20000}, [](const Options& o) { return std::exp(1e-3 * static_cast<double>(o[0] % 997)); }));
+  EXPECT_NEAR(difficulty(space, Landscape(space), 1).neighbours, -1. / 19999, 1e-6);
+}
+
 TEST(Difficulty, OfAGrid) {
   const auto records = tables::grid({10, 10, 3}, [](const Options& o) {
     return std::exp2(static_cast<double>(o[0])) * std::exp(0.01 * static_cast<double>(o[1]));

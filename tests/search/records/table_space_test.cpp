@@ -54,8 +54,6 @@ TEST(TableSpace, AnswersWithTheRecord) {
       for (const Choice& choice : trail) o[choice.knob] = std::get<std::int64_t>(choice.value);
       EXPECT_EQ(space.at(walk(space, trail)).outcome.microseconds, 1 + o["p0"] * 8 + o["p1"] * 2 + o["p2"]);
     }
-    for (std::size_t i = 0; i < records->records.size(); ++i) EXPECT_EQ(space.find_record(records->options_of(i)), i);
-    EXPECT_EQ(space.find_record(std::vector<std::uint16_t>{2, 3, 0}), std::nullopt);
   }
 }
 
