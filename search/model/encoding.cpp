@@ -7,10 +7,12 @@
 #include <numbers>
 
 #include "core/error.h"
+#include "core/rng.h"
 
 namespace deplo::search::model {
 namespace {
 
+constexpr std::size_t max_text_dimensions = 256;
 constexpr float v2_weight = 0.7F;  // with factors of two, the score rose from 0.86 to 0.90
 
 using Rows = std::vector<std::vector<float>>;
@@ -50,6 +52,21 @@ void add_factors_of_two(const std::vector<std::int64_t>& numbers, Rows& rows) {
     rows[i].push_back(v2_weight * static_cast<float>(factors_of_two(numbers[i])) / static_cast<float>(max_factors));
 }
 
+// Hundreds of texts, such as the names of all kernels of a library, share dimensions, because points with a dimension
+// for each text would be too large. The signs are random: two texts differ in half of them, so their distance is about
+// 1.
+void add_texts(Rows& rows) {
+  constexpr float weight = std::numbers::sqrt2_v<float> / 2;
+  const bool are_many = rows.size() > max_text_dimensions;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].assign(are_many ? max_text_dimensions : rows.size(), 0);
+    if (!are_many) rows[i][i] = weight;
+    Rng rng(i);
+    for (std::size_t d = 0; are_many && d < rows[i].size(); ++d)
+      rows[i][d] = (rng.below(2) == 0 ? weight : -weight) / std::sqrt(static_cast<float>(rows[i].size()));
+  }
+}
+
 Rows coordinates(const std::vector<Value>& values, bool optional) {
   Rows rows(values.size());
   const std::vector<std::int64_t> numbers = numbers_of(values);
@@ -57,10 +74,7 @@ Rows coordinates(const std::vector<Value>& values, bool optional) {
     add_ranks(numbers, rows);
     add_factors_of_two(numbers, rows);
   } else if (values.size() > 1) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      rows[i].assign(values.size(), 0);
-      rows[i][i] = std::numbers::sqrt2_v<float> / 2;
-    }
+    add_texts(rows);
   }
   std::vector<float> absent(rows[0].size(), 0.5F);
   if (optional) {
@@ -75,7 +89,7 @@ Rows coordinates(const std::vector<Value>& values, bool optional) {
 
 std::size_t CodesHash::operator()(const Codes& codes) const {
   std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a, and a shift for the upper bits
-  for (const std::int16_t code : codes) {
+  for (const std::int32_t code : codes) {
     hash = (hash ^ static_cast<std::uint16_t>(code)) * 0x100000001b3ULL;
     hash ^= hash >> 29;
   }
@@ -102,8 +116,8 @@ void Encoding::note(const std::string& name, const Value& value, Codes& codes) {
     codes[number] = known->second;
     return;
   }
-  CHECK(knob.values.size() < std::numeric_limits<std::int16_t>::max());
-  codes[number] = static_cast<std::int16_t>(knob.values.size());
+  CHECK(knob.values.size() < std::numeric_limits<std::int32_t>::max());
+  codes[number] = static_cast<std::int32_t>(knob.values.size());
   knob.code_of.emplace(value, codes[number]);
   knob.values.push_back(value);
   ++version_;

@@ -13,7 +13,7 @@ namespace deplo::search::model {
 
 /// For each knob, in the order in which Encoding met them, the number of its value. -1: the candidate lacks the knob.
 /// Missing knobs at the end are left out.
-using Codes = std::vector<std::int16_t>;
+using Codes = std::vector<std::int32_t>;
 struct CodesHash {
   std::size_t operator()(const Codes&) const;
 };
@@ -24,11 +24,12 @@ struct CodesHash {
 ///   number x among k   0.5 (log x - log min)/(log max - log min) + 0.5 rank/(k - 1);  k = 2 or min <= 0: rank/(k - 1)
 ///                      0.7 v2(x)/max v2, with v2 the number of factors of two in x; only if k > 2, some x is even, and
 ///                      not all values are powers of two
-///   text               one coordinate per value: 1/√2 for the candidate's value, else 0. Two texts have distance 1
+///   text               one coordinate per value: 1/√2 for the candidate's value, else 0. Two texts have distance 1.
+///                      More than 256 texts have 256 coordinates of ±1/√512 with random signs, and distances near 1
 ///   optional knob      one more coordinate: 1 if the candidate has the knob; else 0, and the knob's other ones are 0.5
 class Encoding {
  public:
-  /// Adds a choice to the codes of a candidate. A knob may have at most 32,767 values.
+  /// Adds a choice to the codes of a candidate.
   void note(const std::string& knob, const Value&, Codes&);
   /// Ends a candidate. Marks the knobs that it lacks as optional.
   void close(const Codes&);
@@ -46,7 +47,7 @@ class Encoding {
   struct Knob {
     std::string name;
     std::vector<Value> values;
-    std::map<Value, std::int16_t> code_of;
+    std::map<Value, std::int32_t> code_of;
     bool optional = false;
     std::vector<std::vector<float>> coordinates;  // for each value, then for a candidate without the knob
   };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
 
 #include "search/model/encoding.h"
 
@@ -41,6 +42,19 @@ TEST(Encoding, SwitchesZerosTextsAndConstants) {
   const float half = std::sqrt(0.5F);
   EXPECT_THAT(point(encoding, "a=1 b=2 c=y d=7"), Pointwise(FloatNear(1e-6F), {1.0F, 0.5F, 0.7F, 0.0F, half, 0.0F}));
   EXPECT_THAT(encoding.dimensions(), ::testing::ElementsAre(0, 1, 1, 2, 2, 2));
+}
+
+// Recorded spaces have up to 65,536 values per knob.
+TEST(Encoding, ManyTextsShareDimensions) {
+  Encoding encoding;
+  for (int i = 0; i < 40000; ++i) encoding.codes(parse_trail("kernel=name" + std::to_string(i)));
+  ASSERT_EQ(encoding.dimensions().size(), 256U);
+  for (const char* other : {"kernel=name1", "kernel=name1234", "kernel=name39999"}) {
+    const std::vector<float> a = point(encoding, "kernel=name0"), b = point(encoding, other);
+    double squares = 0;
+    for (std::size_t d = 0; d < a.size(); ++d) squares += std::pow(a[d] - b[d], 2);
+    EXPECT_NEAR(squares, 1, 0.3) << other;  // 5 standard deviations
+  }
 }
 
 TEST(Encoding, AbsentIsAValueOfItsOwn) {
