@@ -3,29 +3,33 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "core/error.h"
+#include "core/text/number.h"
 
 namespace deplo::search {
 namespace {
 
-const std::int64_t* number_in(const Value& value) { return std::get_if<std::int64_t>(&value); }
+// Fractions are texts.
+std::optional<double> number_in(const Value& value) {
+  if (const auto* const integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
+  const std::optional<double> number = parse_number<double>(std::get<std::string>(value));
+  return number && std::isfinite(*number) ? number : std::nullopt;
+}
 
 // Positive numbers are compared by ratio: 6 is nearer to 8 than to 4.
-double distance(std::int64_t a, std::int64_t b) {
-  const auto x = static_cast<double>(a), y = static_cast<double>(b);
-  return a > 0 && b > 0 ? std::abs(std::log(x / y)) : std::abs(x - y);
-}
+double distance(double x, double y) { return x > 0 && y > 0 ? std::abs(std::log(x / y)) : std::abs(x - y); }
 
 std::size_t nearest_option(const Fork& fork, const Value& wanted) {
   const auto same = std::ranges::find(fork.options, wanted);
   if (same != fork.options.end()) return static_cast<std::size_t>(same - fork.options.begin());
   std::size_t best = 0;
   double min_distance = std::numeric_limits<double>::infinity();
-  const std::int64_t* const number = number_in(wanted);
-  for (std::size_t i = 0; i < fork.options.size(); ++i) {
-    const std::int64_t* const offered = number_in(fork.options[i]);
-    const double away = number && offered ? distance(*number, *offered) : min_distance;
+  const std::optional<double> number = number_in(wanted);
+  for (std::size_t i = 0; number && i < fork.options.size(); ++i) {
+    const std::optional<double> offered = number_in(fork.options[i]);
+    const double away = offered ? distance(*number, *offered) : min_distance;
     if (away >= min_distance) continue;
     min_distance = away;
     best = i;

@@ -80,6 +80,11 @@ TEST(Trails, WishesTakeTheNearestRatio) {
   EXPECT_EQ(wanted(numbers, "k=word"), 0U);
   EXPECT_EQ(wanted(numbers, "other=8"), 0U);
   EXPECT_EQ(wanted(fork({std::string("x"), std::int64_t{4}}), "k=3"), 1U);
+  const Fork fractions = fork({std::string("0.1"), std::string("0.5"), std::int64_t{2}, std::string("inf")});
+  EXPECT_EQ(wanted(fractions, "k=0.4"), 1U);
+  EXPECT_EQ(wanted(fractions, "k=3"), 2U);
+  EXPECT_EQ(wanted(fractions, "k=inf"), 3U);
+  EXPECT_EQ(wanted(fractions, "k=nan"), 0U);
 }
 
 // A space that counts its four candidates: one below option 0, three below option 1.

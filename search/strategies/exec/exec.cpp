@@ -315,7 +315,7 @@ class Exec final : public Searcher {
         wish.push_back({knob, std::llround(std::clamp(value.get<double>(), -0x1p62, 0x1p62))});
       else
         wish.push_back(
-            {knob, value.is_string() ? Value(value.get<std::string>()) : records::value_of_json(value.dump())});
+            {knob, value.is_string() ? parse_value(value.get<std::string>()) : records::value_of_json(value.dump())});
     }
     return wish;
   }

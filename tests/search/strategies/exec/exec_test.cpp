@@ -94,6 +94,7 @@ TEST_F(Exec, WishesAreRepairedByReplay) {
   const Run wished =
       run(program("one = space.evaluate({\"toy.k1\": 1, \"toy.k0\": 4.2})\n"
                   "assert one.config == {\"toy.k0\": 4, \"toy.k1\": 1}, one.config\n"
+                  "assert space.repair({\"toy.k1\": \"1\", \"toy.k0\": \"4\"}) is one\n"
                   "two = space.repair({\"toy.k0\": 99})\n"
                   "assert two.config[\"toy.k0\"] == 5 and two.status is None\n"
                   "assert space.evaluate(two).config == two.config\n"
