@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <string_view>
+#include <utility>
 
 #include "core/error.h"
 #include "search/records/formats/formats.h"
@@ -12,6 +14,15 @@
 
 namespace deplo::search {
 namespace {
+
+/// How other files begin, and what they are.
+constexpr std::pair<std::string_view, std::string_view> starts_of_other_files[] = {
+    {"SQLite format 3", "a database"},
+    {"BZh", "a file packed by bzip2; unpack it, or pack it as .gz or .zip"},
+    {"\xfd\x37zXZ", "a file packed by xz; unpack it, or pack it as .gz or .zip"},
+    {"\x28\xb5\x2f\xfd", "a file packed by zstd; unpack it, or pack it as .gz or .zip"},
+    {"version https://git-lfs", "a pointer of Git LFS; fetch the file itself with `git lfs pull`"},
+};
 
 // convolution_milo/A100.json.gz → convolution_milo/A100
 std::string name_of(const std::filesystem::path& file) {
@@ -58,7 +69,8 @@ std::vector<Records> parse_spaces(std::string_view text, const std::string& plac
   const auto no_space = [&](std::string_view found) {
     return NotRecorded(place, fmt::format("expected a recorded space, found {}", found));
   };
-  if (text.starts_with("SQLite format 3")) throw no_space("a database");
+  for (const auto& [start, found] : starts_of_other_files)
+    if (text.starts_with(start)) throw no_space(found);
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
     throw Error(place + ": expected a recorded space, found UTF-16; save it as UTF-8");
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // an editor's byte order mark

@@ -420,7 +420,7 @@ std::optional<Objective> parse_objective_head(std::string_view head) {
 
 Columns guess_columns(const std::vector<std::string>& heads, const std::string& place) {
   Columns columns;
-  std::string unit;
+  std::string unit, first;  // of the times, and the column that has it
   for (const std::string& head : heads) {
     const std::string_view own = unit_of(head);
     if (head == "status") columns.status = head;
@@ -429,8 +429,13 @@ Columns guess_columns(const std::vector<std::string>& heads, const std::string& 
     if (head == "run (s)") columns.run = head;
     if (unit_in_brackets(head).empty() || head == columns.build || head == columns.run || parse_objective_head(head))
       continue;
-    if (!unit.empty() && own != unit) throw Error(place + ": expected one unit of times, found several");
+    if (!unit.empty() && own != unit)
+      throw Error(
+          fmt::format("{}: expected times of one unit, found the columns '{}' and '{}'; choose one with --time of "
+                      "`deplo db import`, or remove the other",
+                      place, first, head));
     unit = own;
+    first = head;
     if (head.starts_with("time ("))
       columns.time = head;
     else

@@ -331,6 +331,12 @@ TEST(RecordFormats, UnknownFilesSayWhatTheyResemble) {
   says("Dear all, hello\nI am\n", "text that is not a table");
   EXPECT_THAT([] { parse_spaces(std::string_view("\0\1,2\n", 5), "FILE"); },
               ThrowsMessage<Error>("FILE: expected a recorded space, found binary data"));
+  for (const auto& [start, what] :
+       {std::pair("BZh91AY&SY\x01", "packed by bzip2; unpack it, or pack it as .gz or .zip"),
+        {"\xfd\x37zXZ\x01", "packed by xz; unpack it"},
+        {"\x28\xb5\x2f\xfd\x01", "packed by zstd; unpack it"},
+        {"version https://git-lfs.github.com/spec/v1\noid x\n", "`git lfs pull`"}})
+    EXPECT_THAT([&] { parse_spaces(start, "FILE"); }, ThrowsMessage<Error>(HasSubstr(what)));
   EXPECT_THAT([] { parse_spaces("config_index,generation,status\n1,2,ok\n", "FILE"); },
               ThrowsMessage<Error>(HasSubstr("found none in a table, which resembles Helion log (autotune logs")));
 }

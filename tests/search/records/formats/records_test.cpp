@@ -280,6 +280,12 @@ TEST(Table, NamesAColumnOfTimesWithoutUnit) {
   says("a,buses\n1,2\n", "such as 'time (ms)', found none");
 }
 
+TEST(Table, NamesTimesOfTwoUnits) {
+  EXPECT_THAT([] { parse_records("a,time (ms),Run1 (s)\n1,2,3\n", "csv"); },
+              ThrowsMessage<Error>(HasSubstr(
+                  "csv: expected times of one unit, found the columns 'time (ms)' and 'Run1 (s)'; choose one")));
+}
+
 TEST(Table, ObjectivesAreColumns) {
   const Records records =
       parse_records("a,time (ms),GFLOP/s\n1,2,8\n2,1,16\n", "csv", {.objective = parse_objective("GFLOP/s")});
