@@ -198,9 +198,16 @@ Occupancy occupancy(std::int64_t threads, std::int64_t registers, std::int64_t s
   return {blocks, running / static_cast<double>(target.unit_threads), limiter};
 }
 
+bool legal_thread_rows(std::int64_t bm, std::int64_t fm, const Target& target) {
+  if (bm % fm == 0) return true;
+  const std::int64_t wanted = cpu_rows(target), low = ceil_div(wanted, 2);
+  if (!target.cpu || fm < low || fm > 2 * wanted || !divisors(bm, low, wanted + wanted / 2).empty()) return false;
+  return fm == ceil_div(bm, ceil_div(bm, fm));  // with fewer rows, as many threads would not cover the block
+}
+
 bool legal_register_tile(std::int64_t bm, std::int64_t bn, std::int64_t fm, std::int64_t fn, const Target& target) {
-  if (bm % fm != 0 || bn % fn != 0) return false;
-  const std::int64_t lanes = std::gcd(fn, target.vector_lanes), threads = (bm / fm) * (bn / fn);
+  if (!legal_thread_rows(bm, fm, target) || bn % fn != 0) return false;
+  const std::int64_t lanes = std::gcd(fn, target.vector_lanes), threads = ceil_div(bm, fm) * (bn / fn);
   return threads <= target.max_threads && registers(fm * fn, lanes, target) <= register_budget(target) &&
          (target.cpu || register_tile_registers(fm, fn) <= thread_registers(threads, target));
 }
@@ -210,9 +217,9 @@ namespace {
 template <class Good>
 bool any_register_tile(std::int64_t bm, std::int64_t bn, const Target& target, const Good& good) {
   for (std::int64_t fm = std::min(bm, target.register_floats); fm > 0; --fm) {
-    if (bm % fm != 0) continue;
+    if (!legal_thread_rows(bm, fm, target)) continue;
     for (std::int64_t fn = std::min(bn, target.register_floats / fm); fn > 0; --fn)
-      if (legal_register_tile(bm, bn, fm, fn, target) && good((bm / fm) * (bn / fn))) return true;
+      if (legal_register_tile(bm, bn, fm, fn, target) && good(ceil_div(bm, fm) * (bn / fn))) return true;
   }
   return false;
 }
@@ -238,9 +245,11 @@ bool block_tile_of_warps(std::int64_t bm, std::int64_t bn, const Target& target)
 
 std::vector<RegisterTile> register_tiles(std::int64_t bm, std::int64_t bn, const Target& target) {
   std::vector<RegisterTile> tiles;
-  for (const std::int64_t fm : divisors(bm, 1, target.register_floats))
+  for (std::int64_t fm = 1; fm <= std::min(bm, target.register_floats); ++fm) {
+    if (!legal_thread_rows(bm, fm, target)) continue;
     for (const std::int64_t fn : divisors(bn, 1, target.register_floats / fm))
       if (legal_register_tile(bm, bn, fm, fn, target)) tiles.push_back({fm, fn});
+  }
   if (target.cpu) return tiles;
   const auto ragged = [&](const RegisterTile& t) { return !whole_warps((bm / t.fm) * (bn / t.fn), target); };
   if (std::all_of(tiles.begin(), tiles.end(), ragged)) return tiles;

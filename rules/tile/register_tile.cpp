@@ -1,7 +1,8 @@
 // register_tile: each thread of a matmul computes fm x fn outputs.
 //   Tile(…, a2:64=THREAD, …, a4:128=THREAD): … a2 … a4 …
 //     →   Tile(…, a2:32=THREAD, …, a4:64=THREAD, a7:2=REG, a8:2=REG): … ((a2 * 2) + a7) … ((a4 * 2) + a8) …
-// The body is not copied: materialize replicates statements over the REG axes that they depend on.
+// The body is not copied: materialize replicates statements over the REG axes that they depend on. If fm does not divide
+// the rows of a CPU's block, its last thread is shifted inwards: … (min((a2 * 8), 23) + a7) … of 31 rows.
 #include <algorithm>
 
 #include "ir/walk.h"
@@ -24,7 +25,7 @@ struct BlockTile {
 // Returns a score, higher for better shapes. CPU: as many sums as the registers hold, with full vectors along n. GPU:
 // the articles' default 8 x 4, and deplodock's fastest matmuls (26 x 4, 14 x 2, 10 x 4).
 double preference(const BlockTile& block, std::int64_t fm, std::int64_t fn, const Target& target) {
-  const std::int64_t rows = block.rows / fm, columns = block.columns / fn;
+  const std::int64_t rows = ceil_div(block.rows, fm), columns = block.columns / fn;
   const double threads = static_cast<double>(rows * columns);
   const double fma = static_cast<double>(fm * fn);
   if (target.cpu) {
@@ -33,7 +34,8 @@ double preference(const BlockTile& block, std::int64_t fm, std::int64_t fn, cons
     // than 4 x 64.
     const double loads =
         static_cast<double>(fm) + 3 * static_cast<double>(fn) / static_cast<double>(target.vector_lanes);
-    const double per_load = vectors ? fma / static_cast<double>(target.vector_lanes) / loads : fma / 256;
+    const double useful = static_cast<double>(block.rows) / static_cast<double>(rows * fm);
+    const double per_load = useful * (vectors ? fma / static_cast<double>(target.vector_lanes) / loads : fma / 256);
     return are_in_lines(fm, block.line) ? per_load : per_load / 8;  // otherwise each row divides for each product
   }
   const double slices = block.rows <= sliced_rows ? 2 : 1;  // slice_matmul_k gives a block of few rows more threads

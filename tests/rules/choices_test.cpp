@@ -183,6 +183,17 @@ TEST(Choices, AShortSumOfFewRowsIsOneChunk) {
 
 // AVX2 has 16 registers, so a thread has 4 x 24 accumulators. A panel of columns takes about 96 KiB, or more if it is
 // only 24 columns wide.
+// One thread for each of 31 rows, with 128 columns each, took 1.5 times as long (docs/performance.md, "Prime numbers of
+// rows").
+TEST(Choices, APrimeNumberOfRowsIsOneBlockOfShiftedThreads) {
+  for (const std::int64_t rows : {13, 17, 29, 31, 61, 197, 257}) {
+    EXPECT_EQ(first(matmul(rows, 768, 768), "opencl-cpu", "blockify_launch.bm"), rows);
+    const std::int64_t fm = first(matmul(rows, 768, 768), "opencl-cpu", "register_tile.fm").value();
+    EXPECT_GE(fm, 4) << rows;
+    EXPECT_LE(static_cast<double>(ceil_div(rows, fm) * fm), 1.2 * static_cast<double>(rows));
+  }
+}
+
 TEST(Choices, WithFewRegistersAThreadHasThreeVectorsOfColumns) {
   struct Tile {
     std::int64_t bk, bn, fm, fn;
@@ -199,6 +210,7 @@ TEST(Choices, WithFewRegistersAThreadHasThreeVectorsOfColumns) {
   EXPECT_EQ(tile(matmul(512, 3584, 18944)), (Tile{1184, 24, 4, 24}));
   EXPECT_EQ(tile(matmul(256, 256, 256)), (Tile{256, 48, 4, 24}));  // K is one chunk
   EXPECT_EQ(tile(matmul(3136, 64, 576)), (Tile{576, 16, 4, 16}));  // tiles of 24 columns would waste an eighth
+  EXPECT_EQ(tile(matmul(31, 2048, 2048)), (Tile{256, 96, 4, 24}));  // the last thread is shifted
   EXPECT_EQ(first(matmul(32, 2048, 2048), "opencl-cpu-avx2", "pack_smem.b"), 24);
   EXPECT_EQ(first(matmul(32, 512, 2048), "opencl-cpu-avx2", "stage_inputs.b"), 1);
   EXPECT_EQ(first(matmul(8, 512, 2048), "opencl-cpu-avx2", "stage_inputs.b"), 0);  // read in place

@@ -81,9 +81,11 @@ void split_into_registers(ir::Program& program, std::size_t position, std::int64
   const std::string reg = ir::fresh_axis(program);
   ir::Tile& tile = tile_of(program);
   const std::string thread = tile.axes[position].name;
-  tile.axes[position].extent /= f;
+  const std::int64_t extent = tile.axes[position].extent;
+  tile.axes[position].extent = ceil_div(extent, f);
   tile.axes.push_back({reg, f, ir::Bind::reg});
-  ir::substitute_axes(program, {{thread, ir::var(thread) * f + ir::var(reg)}});
+  ir::substitute_axes(program, {{thread, shifted_origin(thread, f, extent) + ir::var(reg)}});
+  guard_overlap(program, thread, reg, f, extent);
 }
 
 }  // namespace deplo::rules

@@ -17,8 +17,8 @@ void renumber(ir::Program&, const std::string& outer, const std::string& inner, 
 /// Returns the sum of each axis times its step. An axis "" is left out.
 ir::Expr position(std::initializer_list<std::pair<std::string, std::int64_t>> steps);
 
-/// Returns the origin of block `block` of an axis of `extent` that is split into blocks of `size`. The last block is
-/// shifted inwards (docs/ir.md, Tails).
+/// Returns the origin of block (or thread) `block` of an axis of `extent` that is split into parts of `size`. The last
+/// part is shifted inwards (docs/ir.md, Tails).
 ir::Expr shifted_origin(const std::string& block, std::int64_t size, std::int64_t extent);
 /// For an axis that was split with shifted_origin(): lets a `+=` Write add only elements that the previous block did
 /// not cover, under
@@ -31,8 +31,8 @@ void join(ir::Program&, std::size_t begin, std::size_t end);
 /// Splits the thread axis at `position` into a block axis of ceil(extent / size) and, right after it, a thread axis of
 /// `size`.
 void split_into_blocks(ir::Program&, std::size_t position, std::int64_t size);
-/// Splits the thread axis at `position`: it keeps extent / f threads, and a new REG axis of extent f becomes the last
-/// axis.
+/// Splits the thread axis at `position`: it keeps ceil(extent / f) threads, and a new REG axis of extent f becomes the last
+/// axis. If f does not divide the extent, the last thread is shifted inwards.
 void split_into_registers(ir::Program&, std::size_t position, std::int64_t f);
 
 }  // namespace deplo::rules

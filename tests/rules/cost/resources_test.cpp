@@ -97,6 +97,22 @@ TEST(Resources, ACpuCountsVectors) {
   EXPECT_FALSE(legal_register_tile(48, 64, 16, 32, target));
 }
 
+TEST(Resources, TheLastThreadOfACpuIsShiftedIfNoDivisorIsNear) {
+  const Target target = load_target("opencl-cpu");
+  EXPECT_TRUE(legal_thread_rows(31, 8, target));    // 4 threads compute 32 rows
+  EXPECT_FALSE(legal_thread_rows(31, 9, target));   // 4 threads need only 8 rows
+  EXPECT_TRUE(legal_thread_rows(31, 16, target));
+  EXPECT_FALSE(legal_thread_rows(31, 3, target));   // less than half of the 8 rows that a thread should have
+  EXPECT_FALSE(legal_thread_rows(77, 10, target));  // 7 and 11 divide
+  EXPECT_FALSE(legal_thread_rows(31, 8, load_target("sm_90")));
+  EXPECT_TRUE(legal_block_tile(197, 64, target));
+  for (std::int64_t rows = 1; rows < 600; ++rows) {  // every block has threads with at least half of the wanted rows
+    bool found = rows < 4;
+    for (std::int64_t fm = 4; fm <= 16; ++fm) found |= legal_thread_rows(rows, fm, target);
+    EXPECT_TRUE(found) << rows;
+  }
+}
+
 ir::Program parsed(std::string_view text) { return ir::parse(text); }
 
 constexpr const char* rows = R"(=== tile: rows ===

@@ -125,7 +125,7 @@ def choose_qparams(input, quant_min, quant_max, eps):
 def choose_qparams_per_token(input):
     greatest = input.abs().amax(-1, keepdim=True)
     scales = (greatest.float() if input.dtype == torch.float16 else greatest).clamp(min=1e-5) / 127
-    return scales, torch.zeros_like(scales)
+    return scales, torch.zeros_like(scales, dtype=torch.int64)  # as in the type that files state
 
 def choose_qparams_per_token_asymmetric(input):
     low, high = input.amin(-1, keepdim=True).clamp(max=0), input.amax(-1, keepdim=True).clamp(min=0)
