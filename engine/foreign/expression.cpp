@@ -394,19 +394,37 @@ class Parser {
   }
   static NodePtr truth_of(NodePtr node) { return pick(std::move(node), constant(truth(true)), constant(truth(false))); }
 
+  /// Makes the node of "and" (Kind::both) or "or" (Kind::either).
+  static NodePtr joined(Node::Kind kind, NodePtr left, NodePtr right) {
+    return std::make_shared<Node>(Node{kind, {}, 0, Operation::none, nullptr, {std::move(left), std::move(right)}});
+  }
+
+  /// The value of Python's "or" and "and" is one of the operands; the value of C's || and && is 0 or 1.
   NodePtr disjunction() {
     NodePtr left = conjunction();
-    while (take_word("or") || take_c("||")) left = pick(left, constant(truth(true)), truth_of(conjunction()));
-    return left;
+    while (true) {
+      if (take_word("or"))
+        left = joined(Node::Kind::either, left, conjunction());
+      else if (take_c("||"))
+        left = truth_of(joined(Node::Kind::either, left, conjunction()));
+      else
+        return left;
+    }
   }
   NodePtr conjunction() {
     NodePtr left = negation();
-    while (take_word("and") || take_c("&&")) left = pick(left, truth_of(negation()), constant(truth(false)));
-    return left;
+    while (true) {
+      if (take_word("and"))
+        left = joined(Node::Kind::both, left, negation());
+      else if (take_c("&&"))
+        left = truth_of(joined(Node::Kind::both, left, negation()));
+      else
+        return left;
+    }
   }
   NodePtr negation() {
     const Depth depth(*this);
-    if (take_word("not") || take_c("!", "=")) return call(Operation::invert, {negation()});
+    if (take_word("not")) return call(Operation::invert, {negation()});
     return comparison();
   }
 
@@ -430,7 +448,7 @@ class Parser {
     while (const std::optional<Operation> operation = relation()) {
       NodePtr right = binary(0);
       NodePtr one = call(*operation, {left, right});
-      whole = whole == nullptr ? one : pick(whole, one, constant(truth(false)));
+      whole = whole == nullptr ? one : joined(Node::Kind::both, whole, one);
       left = right;
     }
     return whole == nullptr ? left : whole;
@@ -458,6 +476,7 @@ class Parser {
     if (take("-")) return call(Operation::negate, {unary()});
     if (take("+")) return call(Operation::keep, {unary()});
     if (take("~")) return call(Operation::complement, {unary()});
+    if (take_c("!", "=")) return call(Operation::invert, {unary()});
     NodePtr base = indexed();
     if (take("**")) return call(Operation::power, {base, unary()});
     return base;
@@ -647,6 +666,17 @@ class Parser {
 
 }  // namespace
 
+std::size_t Expression::Node::choose(bool first) const {
+  switch (kind) {
+    case Kind::both:
+      return first ? 1 : 0;
+    case Kind::either:
+      return first ? 0 : 1;
+    default:
+      return first ? 1 : 2;
+  }
+}
+
 Operand Expression::Node::evaluate(std::span<const Operand> values) const {
   switch (kind) {
     case Kind::constant:
@@ -654,7 +684,12 @@ Operand Expression::Node::evaluate(std::span<const Operand> values) const {
     case Kind::name:
       return values[name];
     case Kind::choice:
-      return parts[is_true(scalar_of(parts[0]->evaluate(values))) ? 1 : 2]->evaluate(values);
+    case Kind::both:
+    case Kind::either: {
+      Operand first = parts[0]->evaluate(values);
+      const std::size_t chosen = choose(is_true(scalar_of(first)));
+      return chosen == 0 ? first : parts[chosen]->evaluate(values);
+    }
     case Kind::list: {
       List all;
       for (const NodePtr& part : parts) all.push_back(scalar_of(part->evaluate(values)));

@@ -56,7 +56,15 @@ enum class Operation : std::uint8_t {
 // A node computes its value from the values of its parts. Errors are thrown without the place; Expression::evaluate()
 // adds it.
 struct Expression::Node {
-  enum class Kind { constant, name, list, call, choice };
+  enum class Kind {
+    constant,
+    name,
+    list,
+    call,
+    choice,  // of three parts: the second if the first is true, otherwise the third
+    both,    // of two parts: the second if the first is true, otherwise the first
+    either,  // of two parts: the first if it is true, otherwise the second
+  };
   using Function = Operand (*)(std::span<const Operand>);
   Kind kind = Kind::constant;
   Operand value = Scalar(std::int64_t{0});  // only for a constant
@@ -66,6 +74,8 @@ struct Expression::Node {
   std::vector<std::shared_ptr<const Node>> parts = {};
 
   Operand evaluate(std::span<const Operand> values) const;
+  /// For choice, both and either: returns the index of the part that is the value. `first`: the first part is true.
+  std::size_t choose(bool first) const;
 };
 
 }  // namespace deplo::engine::foreign

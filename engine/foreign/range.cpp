@@ -243,6 +243,16 @@ Range choose(const Range& condition, const Range& yes, const Range& no) {
   return is_false(condition) ? no : join(yes, no);
 }
 
+Range range_of_both(const Range& first, const Range& second) {
+  return choose(first, second, first.is_number() ? ranges::truth(false) : first);
+}
+
+Range range_of_either(const Range& first, const Range& second) {
+  Range yes = first;  // if it is true
+  if (first.is_integer && first.low == 0) yes.low = 1;
+  return choose(first, yes, second);
+}
+
 bool is_false(const Range& range) { return range.is_number() && range.low == 0 && range.high == 0; }
 
 }  // namespace deplo::engine::foreign

@@ -31,6 +31,10 @@ Range join(const Range&, const Range&);
 Range range_of(Operation, std::span<const Range>);
 /// Returns the range of a conditional: `yes` if the condition is true, otherwise `no`.
 Range choose(const Range& condition, const Range& yes, const Range& no);
+/// Returns the range of Kind::both: `first` if it is false, otherwise `second`.
+Range range_of_both(const Range& first, const Range& second);
+/// Returns the range of Kind::either: `first` if it is true, otherwise `second`.
+Range range_of_either(const Range& first, const Range& second);
 /// Returns true if the value is certainly false (0) as a condition.
 bool is_false(const Range&);
 

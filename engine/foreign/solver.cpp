@@ -257,6 +257,10 @@ class Evaluation {
     switch (step.node->kind) {
       case Node::Kind::choice:
         return choose(of(0), of(1), of(2));
+      case Node::Kind::both:
+        return range_of_both(of(0), of(1));
+      case Node::Kind::either:
+        return range_of_either(of(0), of(1));
       case Node::Kind::call:
         ranges_.clear();
         for (std::size_t i = 0; i < step.from.size(); ++i) ranges_.push_back(of(i));
@@ -273,8 +277,10 @@ class Evaluation {
       case Node::Kind::constant:
         to.value = step.node->value;
         return;
-      case Node::Kind::choice: {
-        const Cell& taken = is_scalar(from(0)) ? from(is_true(from(0)) ? 1 : 2) : from(0);
+      case Node::Kind::choice:
+      case Node::Kind::both:
+      case Node::Kind::either: {
+        const Cell& taken = is_scalar(from(0)) ? from(step.node->choose(is_true(from(0)))) : from(0);
         to.fails = taken.fails || !is_scalar(from(0));
         if (!to.fails) to.value = taken.value;
         return;
@@ -544,9 +550,11 @@ void add_parameters(const Node& node, const std::vector<std::size_t>& numbers, s
   for (const auto& part : node.parts) add_parameters(*part, numbers, to);
 }
 
-/// Appends the operands of nested "and" to `to`. The parser represents "a and b" as the choice `b if a else False`.
+/// Appends the operands of nested "and" to `to`. The parser represents "a && b" as the choice
+/// `True if a and b else False`.
 void split(const std::shared_ptr<const Node>& node, std::vector<std::shared_ptr<const Node>>& to) {
-  if (node->kind != Node::Kind::choice || !is_constant(*node->parts[2], false)) {
+  const bool is_choice = node->kind == Node::Kind::choice && is_constant(*node->parts[2], false);
+  if (!is_choice && node->kind != Node::Kind::both) {
     to.push_back(node);
     return;
   }

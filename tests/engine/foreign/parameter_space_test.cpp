@@ -45,6 +45,15 @@ TEST(ForeignExpression, MeansWhatPythonMeans) {
       {"!(1 == 2) && 3 > 2 || 0", whole(1)},
       {"0 and 1 / 0", whole(0)},
       {"1 or 1 / 0", whole(1)},
+      {"0 or 4 or 5", whole(4)},
+      {"3 and 8", whole(8)},
+      {"8 * (0 and 1 / 0)", whole(0)},
+      {"'' or 'x'", std::string("x")},
+      {"3 && 8", whole(1)},
+      {"0 || 4", whole(1)},
+      {"!2 == 1", whole(0)},
+      {"!0 + 1", whole(2)},
+      {"1 + !!7", whole(2)},
       {"3 in [1, 2, 3]", whole(1)},
       {"3 not in (1, 2)", whole(1)},
       {"'a' in ['a', 'b']", whole(1)},
@@ -276,7 +285,7 @@ class ConstraintWriter {
       return pick({"0", "1", "2", "3", "5", "8", "12", "-1", "-4", "0.5", "2.5", "-1.5", "4611686018427387904",
                    "9007199254740993", "1e300", "'x'", "True"});
     }
-    switch (rng_.below(8)) {
+    switch (rng_.below(10)) {
       case 0:
         return fmt::format("({} if {} else {})", number(depth - 1), condition(depth - 1), number(depth - 1));
       case 1:
@@ -288,6 +297,10 @@ class ConstraintWriter {
         return fmt::format("({} {} {})", number(depth - 1), pick({"&", "|", "^", "<<", ">>", "**"}), number(depth - 1));
       case 4:
         return fmt::format("max([{}, {}])", number(depth - 1), number(depth - 1));
+      case 5:
+        return fmt::format("({} {} {})", number(depth - 1), pick({"or", "||"}), number(depth - 1));
+      case 6:  // a condition that begins with a minus is not split at "and"
+        return fmt::format("-({} {} {})", number(depth - 1), pick({"and", "&&"}), number(depth - 1));
       default:
         return fmt::format("({} {} {})", number(depth - 1), pick({"+", "-", "*", "/", "//", "%"}), number(depth - 1));
     }
