@@ -72,10 +72,6 @@ bool floor_divide(std::int64_t a, std::int64_t b, std::int64_t* to) {
   *to = a / b - (a % b != 0 && (a < 0) != (b < 0));
   return false;
 }
-double floor_divide(double a, double b) {
-  if (b == 0) fail("division by zero");
-  return std::floor(a / b);
-}
 /// The remainder has the sign of the divisor, as in Python.
 bool remainder(std::int64_t a, std::int64_t b, std::int64_t* to) {
   if (b == 0) fail("division by zero");
@@ -85,8 +81,11 @@ bool remainder(std::int64_t a, std::int64_t b, std::int64_t* to) {
 }
 double remainder(double a, double b) {
   if (b == 0) fail("division by zero");
-  return a - b * std::floor(a / b);
+  const double rest = std::fmod(a, b);
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
+/// Begins with the remainder, because a / b may be rounded up to an integer: 1.0 // 0.1 is 9.
+double floor_divide(double a, double b) { return std::round((a - remainder(a, b)) / b); }
 
 /// Adds numbers or concatenates lists.
 Operand plus(Values values) {
@@ -185,13 +184,12 @@ Operand at(Values values) {
 
 /// Returns the arguments of min and max: the elements of one list, or several values.
 List arguments_of(Values values) {
+  const auto* list = values.size() == 1 ? std::get_if<List>(&values[0]) : nullptr;
   List all;
-  for (const Operand& value : values) {
-    if (const auto* list = std::get_if<List>(&value))
-      all.insert(all.end(), list->begin(), list->end());
-    else
-      all.push_back(std::get<Scalar>(value));
-  }
+  if (list != nullptr)
+    all = *list;
+  else
+    for (const Operand& value : values) all.push_back(scalar_of(value));
   if (all.empty()) fail("expected at least one value");
   return all;
 }
@@ -621,7 +619,12 @@ class Parser {
     const auto whole = std::from_chars(begin + (hexadecimal ? 2 : 0), end, integer, hexadecimal ? 16 : 10);
     double real_value = 0;
     const auto real_number = std::from_chars(begin, end, real_value);
-    const bool is_whole = whole.ec == std::errc() && (hexadecimal || whole.ptr == real_number.ptr);
+    const bool is_integer = hexadecimal || whole.ptr == real_number.ptr;
+    const bool is_whole = whole.ec == std::errc() && is_integer;
+    // An integer that is too large becomes a double only if the double is equal to it, as for -2^63.
+    if (is_integer && whole.ec == std::errc::result_out_of_range &&
+        (hexadecimal || fmt::format("{:.0f}", real_value) != std::string_view(begin, whole.ptr)))
+      expected("an integer below 2^63");
     if (!is_whole && real_number.ec != std::errc()) expected("a number");
     at_ = static_cast<std::size_t>((is_whole ? whole.ptr : real_number.ptr) - text_.data());
     if (at_ < text_.size() && is_word_char(text_[at_])) expected("a number");

@@ -40,10 +40,11 @@ Range corners(const Range& a, const Range& b, bool is_integer, Function function
 }
 
 Range floor_divide(const Range& a, const Range& b) {
-  if (has_zero(b)) return unknown;  // a possible division by zero
+  if (has_zero(b)) return unknown;             // a possible division by zero
+  if (!are_integers(a, b)) return any_scalar;  // x / y may be rounded to an integer that it does not reach
   // Below 2^52, a rounded quotient of integers never reaches the next integer.
   if (std::max(std::abs(a.low), std::abs(a.high)) > 0x1p52) return unknown;
-  return corners(a, b, are_integers(a, b), [](double x, double y) { return std::floor(x / y); });
+  return corners(a, b, true, [](double x, double y) { return std::floor(x / y); });
 }
 
 /// The remainder has the sign of the divisor.

@@ -197,6 +197,7 @@ TEST_F(KernelFileArguments, SizesMayDependOnParameters) {
   EXPECT_EQ(elements("100 if bx == 48 else bx"), 64);
   EXPECT_EQ(elements("100 / bx"), 4) << "rounded up";
   EXPECT_EQ(elements("max(bx)"), 64) << "of all values";
+  EXPECT_EQ(elements("min(bx, 50)"), 50);
   EXPECT_THAT(fault("    - {Name: x, Type: float, Size: bx - 32}\n"), HasSubstr("expected an array size from 1"));
   EXPECT_THAT(fault("    - {Name: x, Type: float, Size: by}\n"),
               HasSubstr("k.yaml:13: expected ProblemSize or a parameter, found 'by'; did you mean 'bx'?"));
