@@ -880,7 +880,7 @@ measure::KernelCode KernelFile::code(const std::vector<Scalar>& configuration) c
   for (const std::int64_t threads : launch.threads) source.threads = std::min(source.threads * threads, max_threads);
   if (sizes_.shared) {
     source.dynamic_shared = true;
-    source.shared_bytes = sizes_.size(*sizes_.shared, configuration, "an amount of shared memory");
+    source.shared_bytes = sizes_.size(*sizes_.shared, configuration, "an amount of shared memory", 0);
   }
   source.zeroed = zeroed_;
   source.restored = restored_;

@@ -76,14 +76,14 @@ std::string LaunchSizes::in(const std::vector<Scalar>& configuration) const {
 }
 
 /// Rounds fractions up, as Kernel Tuner does.
-std::int64_t LaunchSizes::size(const Expression& expression, const std::vector<Scalar>& configuration,
-                               const char* what) const {
+std::int64_t LaunchSizes::size(const Expression& expression, const std::vector<Scalar>& configuration, const char* what,
+                               std::int64_t least) const {
   const Scalar value = expression.scalar(operands(expression, configuration));
   const auto* integer = std::get_if<std::int64_t>(&value);
   const auto* real = std::get_if<double>(&value);
-  const double number = integer != nullptr ? static_cast<double>(*integer) : real != nullptr ? std::ceil(*real) : 0;
-  if (!(number >= 1 && number <= 0x1p31))
-    throw Error(fmt::format("{}: expected {} from 1 to 2^31, found {} from '{}'{}", expression.place(), what,
+  const double number = integer != nullptr ? static_cast<double>(*integer) : real != nullptr ? std::ceil(*real) : -1;
+  if (!(number >= static_cast<double>(least) && number <= 0x1p31))
+    throw Error(fmt::format("{}: expected {} from {} to 2^31, found {} from '{}'{}", expression.place(), what, least,
                             foreign::print(value), expression.text(), in(configuration)));
   return static_cast<std::int64_t>(number);
 }

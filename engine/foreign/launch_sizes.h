@@ -24,9 +24,10 @@ struct LaunchSizes {
   std::array<std::vector<Expression>, 3> divisors = {};
   std::optional<Expression> shared = {};  // bytes of dynamic shared memory, beyond what the kernel declares (CUDA)
 
-  /// Returns the value of a size, rounded up. Throws Error unless it is a number from 1 to 2^31. `what` is for
+  /// Returns the value of a size, rounded up. Throws Error unless it is a number from `least` to 2^31. `what` is for
   /// messages.
-  std::int64_t size(const Expression&, const std::vector<Scalar>& configuration, const char* what) const;
+  std::int64_t size(const Expression&, const std::vector<Scalar>& configuration, const char* what,
+                    std::int64_t least = 1) const;
   /// Returns the greatest value of the size over all legal configurations.
   std::int64_t largest(const Expression&) const;
   std::vector<std::int64_t> threads(const std::vector<Scalar>& configuration) const;

@@ -327,6 +327,9 @@ TEST_F(KernelFileArguments, SharedMemoryAndTypeNames) {
   EXPECT_TRUE(code.source.dynamic_shared);
   EXPECT_EQ(code.source.shared_bytes, 128);
   EXPECT_THAT(code.source.text, HasSubstr("128 bytes of shared memory"));
+  EXPECT_EQ(heuristic(with("", "CUDA", "k", "  SharedMemory: bx - 32\n")).source.shared_bytes, 0);
+  EXPECT_THAT(fault("", "CUDA", "k", "  SharedMemory: bx - 33\n"),
+              HasSubstr("expected an amount of shared memory from 0 to 2^31, found -1"));
   EXPECT_THAT(fault("", "OpenCL", "k", "  SharedMemory: 4\n"), HasSubstr("no SharedMemory in OpenCL"));
 }
 
