@@ -162,6 +162,7 @@ std::string describe(const BenchKernel& kernel) {
 }
 
 std::string print_table(const BenchReport& report, std::size_t width) {
+  if (report.kernels.empty() && report.asked > 0) return "interrupted before the first kernel was timed\n";
   std::vector<Row> rows{
       {"#", "kernel", "schedule", "ours µs", "model µs", "baseline µs", "baseline/ours", "95 %", "baseline"}};
   const bool together = report.kernels.size() > max_launch_rows;

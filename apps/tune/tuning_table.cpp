@@ -308,6 +308,7 @@ Json family_json(const engine::FamilyRow& family) {
 }  // namespace
 
 std::string print_table(const engine::Summary& summary, std::size_t width) {
+  if (summary.device.empty()) return "interrupted before the first measurement\n";  // the board was not started
   const bool narrow = width != 0 && width < least_table;
   std::string text = (narrow ? stacked(summary, width) : wide(summary, width)) + wrap(notes(summary), width);
   text += fronts(summary, width);

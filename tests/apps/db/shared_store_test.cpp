@@ -142,8 +142,9 @@ TEST_F(SharedStore, CtrlCEndsTheWait) {
   measure::sqlite::Database holder(store_);
   holder.execute("BEGIN IMMEDIATE");
   const auto start = std::chrono::steady_clock::now();
-  const Ran ran = tune(store_, {.signal_after_ms = 3000});
+  const Ran ran = tune(store_, {.signal_at = "waiting for another process"});
   EXPECT_EQ(ran.code, 130) << ran.err;
+  EXPECT_EQ(ran.out, "interrupted before the first measurement\n");
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
   const Words merge{"deplo", "db", "merge", store_, folder_.file("x.db")};
   measure::Store::open(folder_.file("x.db"));

@@ -68,6 +68,13 @@ TEST(Bench, ARowAsItComesAndATableOfThoseThatCame) {
   EXPECT_THAT(ran.out, HasSubstr(" of 8 kernels were timed\n"));
 }
 
+TEST(Bench, AnInterruptBeforeTheFirstRowLeavesNoTotals) {
+  apps::BenchReport report;  // of a graph without kernels
+  EXPECT_THAT(print_table(report, 0), HasSubstr("as the sum of 0 launches"));
+  report.asked = 8;
+  EXPECT_EQ(print_table(report, 0), "interrupted before the first kernel was timed\n");
+}
+
 // A worker that dies, as after a sticky error of a GPU, loses one row. The next row is timed in a new process.
 TEST(Bench, AProcessThatDiesLosesOneRow) {
   const measure::TemporaryFolder folder;
