@@ -84,11 +84,15 @@ engine::Source source_of(const SourceFlags& flags) {
   engine::Source source{from_of(flags), flags.options.read()};
   if (const auto* refused = engine::find_refused(source.options, source.kind()))
     throw Error(
-        fmt::format("{} cannot be combined with --{}, {}", refused->flag(), name(source.kind()), refused->refusal));
+        fmt::format("{} cannot be combined with {}, {}", refused->flag(), flag_of(source.kind()), refused->refusal));
   return source;
 }
 
 }  // namespace
+
+std::string flag_of(engine::SourceKind kind) {
+  return kind == engine::SourceKind::expression ? "-c" : "--" + std::string(engine::name(kind));
+}
 
 engine::SourceOptions OptionFlags::read() const {
   engine::SourceOptions options;

@@ -48,6 +48,9 @@ struct SourceFlags {
   engine::KernelSelection selection() const;
 };
 
+/// Returns the flag that names such a source, such as "--kernel".
+std::string flag_of(engine::SourceKind);
+
 /// Adds the flags that name a source and those of engine::source_options(): -c, --file, --pt2, --model, --layer, --seq,
 /// --kernel, --symbol, and those of a tile program and a kernel file.
 void add_source_flags(Command command, SourceFlags&);

@@ -185,7 +185,7 @@ engine::Experiment experiment_of(const TuneFlags& flags, const engine::Place& pl
     message.remove_prefix(line.size());
     if (message.starts_with("expression:"))
       throw Error(fmt::format("{}:{}", name, message.substr(message.find(':') + 1)), error.exit());
-    throw Error(fmt::format("--{}: {}", engine::name(source.kind()), message), error.exit());
+    throw Error(fmt::format("{}: {}", flag_of(source.kind()), message), error.exit());
   }
 }
 

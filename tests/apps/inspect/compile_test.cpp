@@ -109,6 +109,7 @@ TEST(CompileGraph, PassesAndGuard) {
   expect_error({"-c", attention, "--attention", "flash"}, "--attention: expected auto, fused or split, found 'flash'");
   expect_error({"--kernel", "softmax", "-s", "M=2", "-s", "N=2", "--attention", "split"},
                "--attention cannot be combined with --kernel, which is not a graph");
+  expect_error({"-c", code, "--form", "elements"}, "--form cannot be combined with -c, which is not a tile program");
   expect_error({"-c", code, "--ir", "loop", "--passes", "do"},
                "--passes: expected dol or dolm for --ir loop, found 'do'");
   expect_error({"-c", code, "--passes", "x"}, "--passes: expected a prefix of dolm (d, do, dol, dolm), found 'x'");

@@ -92,6 +92,7 @@ TEST_F(Tune, TakesEverySourceAsAFlag) {
               ::testing::StartsWith("deplo: --pt2: none.pt2: expected a readable file"));
   EXPECT_EQ(run({"-c", "torch.exp(3"}).err,
             "deplo: -c:1:12: expected an operator, `,` or `)`, found the end of the line\n");
+  EXPECT_EQ(run({"-c", "torch.randn(0, 3)"}).err, "deplo: -c: expected a graph that computes something, found none\n");
   EXPECT_THAT(run({"--pt2", exported, "--dtype", "f16"}).err, HasSubstr("--dtype cannot be combined with --pt2"));
   EXPECT_THAT(run({"--config", tiny_, "--file", problem}).err, HasSubstr("--config cannot be combined with --file"));
   EXPECT_THAT(run({"--model", model}).err, HasSubstr("--seq"));
