@@ -14,16 +14,19 @@ std::string describe(const BitsWish& wish) {
          (wish.same_rows_as.empty() ? "" : " same-rows-as=" + wish.same_rows_as);
 }
 
-BitsFilter::BitsFilter(BitsWish wish, ir::Program loop, std::uint64_t seed, measure::InputFiles files,
-                       const std::optional<Compiled>& wanted)
-    : wish_(std::move(wish)), loop_(std::move(loop)), seed_(seed), files_(std::move(files)) {
+void check_bits(const BitsWish& wish) {
   constexpr std::size_t digits = 16;
-  if (const std::string& rows = wish_.same_rows_as;
-      !rows.empty() && (rows.size() != digits || rows.find_first_not_of("0123456789abcdef") != std::string::npos))
+  const std::string& rows = wish.same_rows_as;
+  if (!rows.empty() && (rows.size() != digits || rows.find_first_not_of("0123456789abcdef") != std::string::npos))
     throw Error(
         fmt::format("--same-rows-as: expected 16 hexadecimal digits, which `deplo run --fingerprint` prints, "
                     "found '{}'",
                     rows));
+}
+
+BitsFilter::BitsFilter(BitsWish wish, ir::Program loop, std::uint64_t seed, measure::InputFiles files,
+                       const std::optional<Compiled>& wanted)
+    : wish_(std::move(wish)), loop_(std::move(loop)), seed_(seed), files_(std::move(files)) {
   if (wish_.same_as.empty()) return;
   CHECK(wanted.has_value());
   wanted_ = fingerprint_of(wanted->code.kernel);

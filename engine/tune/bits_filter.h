@@ -22,12 +22,14 @@ struct BitsWish {
 };
 /// Describes the requirements for the settings of a search. Returns "" if any bits are allowed.
 std::string describe(const BitsWish&);
+/// Throws Error if BitsWish::same_rows_as is neither empty nor a fingerprint.
+void check_bits(const BitsWish&);
 
 /// The filter of one kernel. Not thread-safe.
 class BitsFilter {
  public:
   /// `loop` must have index ranges. `wanted` is the schedule whose bits are required, if there is one. Throws Error if
-  /// the fingerprint of `wanted` is unknown, or if BitsWish::same_rows_as is not a fingerprint.
+  /// the fingerprint of `wanted` is unknown.
   BitsFilter(BitsWish wish, ir::Program loop, std::uint64_t seed, measure::InputFiles files,
              const std::optional<Compiled>& wanted);
   /// Returns why the schedule is excluded, or "" if it is not.

@@ -41,11 +41,12 @@ constexpr std::string_view of_store = "stored";
 /// Returns the schedule whose bits are required: the heuristic's, or that of a trail.
 search::Candidate schedule_with_bits(const CandidateSpace& space, const std::string& same_as,
                                      const std::string& kernel) {
-  const bool heuristic = same_as == "heuristic";
-  search::Candidate candidate = space.find(heuristic ? space.untuned() : parse_trail(same_as));
+  const bool heuristic = same_as == "heuristic", is_trail = same_as.find('=') != std::string::npos;
+  search::Candidate candidate;
+  if (heuristic || is_trail) candidate = space.find(heuristic ? space.untuned() : parse_trail(same_as));
   if (!candidate)
     throw Error(fmt::format("--same-bits-as: expected heuristic, stored or a trail of {}, found {}", kernel,
-                            heuristic ? "a kernel whose heuristic schedule is restricted" : same_as));
+                            heuristic ? "a kernel whose heuristic schedule is restricted" : "'" + same_as + "'"));
   return candidate;
 }
 
@@ -64,6 +65,7 @@ void check_runs(const KernelCase& kernel, measure::worker::Runner& runner, const
 
 void check_any_runs(const std::vector<KernelCase>& kernels, measure::worker::Runner& runner, const BitsWish& wish,
                     const Target& target, const Restrictions& restrictions) {
+  check_bits(wish);
   std::optional<Error> first;
   bool any = false;
   for (const KernelCase& kernel : kernels) {

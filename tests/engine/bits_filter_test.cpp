@@ -78,7 +78,7 @@ TEST(BitsFilter, LeavesOutOtherOrdersOfRows) {
   EXPECT_GT(left_out, 0);
   EXPECT_LT(left_out, 39);
   for (const char* wrong : {"heuristic", "0123456789abcde", "0123456789ABCDEF"})
-    EXPECT_THROW(filter({.same_rows_as = wrong}), Error) << wrong;
+    EXPECT_THROW(check_bits({.same_rows_as = wrong}), Error) << wrong;
   EXPECT_EQ(describe(BitsWish{.same_rows_as = rows}), " same-rows-as=" + rows);
 }
 

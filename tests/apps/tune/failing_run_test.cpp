@@ -137,6 +137,7 @@ TEST(RefusedRun, CreatesNothing) {
       {"--config", config, "--warm-start", folder.file("none.db")},
       {"--config", config, "--same-bits-as", "tileify.none=3"},
       {"--config", config, "--same-bits-as", "no trail"},
+      {"--config", config, "--same-rows-as", "12"},
       {"--config", config, "--inputs", folder.file("none.yaml")},
       {"--config", config, "--set", "none=1"},
       {"--config", config, "--shard", "3/2"},

@@ -163,6 +163,8 @@ TEST_F(Tune, TakesTheBitsOfTheStoredSchedule) {
   const Ran none = run({"--config", config(8), "--same-bits-as", "stored"});
   EXPECT_EQ(none.code, 1);
   EXPECT_THAT(none.err, HasSubstr("--same-bits-as stored: expected a schedule of matmul in the store, found none"));
+  EXPECT_EQ(run({"--config", config(8), "--same-bits-as", "fast", "--quiet"}).err,
+            "deplo: --same-bits-as: expected heuristic, stored or a trail of matmul, found 'fast'\n");
   run_json({"--config", config(8)});
   const std::string winners = "SELECT DISTINCT fingerprint || ' ' || row_fingerprint FROM trial WHERE proof <> ''";
   const std::string first = query(winners).at(0);
