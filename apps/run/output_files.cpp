@@ -1,6 +1,9 @@
 #include "apps/run/output_files.h"
 
+#include <fmt/format.h>
+
 #include "apps/cli/write_file.h"
+#include "core/error.h"
 #include "ir/torch/pt2/zip.h"
 
 namespace deplo::apps {
@@ -8,6 +11,8 @@ namespace deplo::apps {
 OutputFiles::OutputFiles(const std::optional<std::string>& path) : path_(path.value_or("")) {
   if (is_archive())
     expect_no_store(path_);
+  else if (path_.ends_with(".npy"))
+    throw Error(fmt::format("--outputs: expected a folder or FILE.npz, found '{}'", path_));
   else if (wanted())
     make_folder(path_, "--outputs");
 }

@@ -11,7 +11,7 @@ namespace deplo::apps {
 /// without a path. Not thread-safe.
 class OutputFiles {
  public:
-  /// Creates the folder. Throws Error(environment) if that fails.
+  /// Creates the folder. Throws Error(environment) if that fails; Error if the path ends in ".npy".
   explicit OutputFiles(const std::optional<std::string>& path);
 
   bool wanted() const { return !path_.empty(); }

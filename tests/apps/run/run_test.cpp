@@ -179,7 +179,10 @@ TEST(Run, OutputsAreWritten) {
   const std::vector<float> of = measure::read_npy(file, {ir::DType::f32, {3, 5}});
   const std::vector<float> whole = measure::read_npy(folder.file("whole/0.npy"), {ir::DType::f32, {3, 5}});
   for (std::size_t i = 0; i < of.size(); ++i) EXPECT_FLOAT_EQ(whole[i], of[i] / 2 + 1);
-  expect_error({"-c", "torch.randn(5)", "--outputs", file}, 2, "--outputs: cannot create the folder");
+  expect_error({"-c", "torch.randn(5)", "--outputs", inputs}, 2, "--outputs: cannot create the folder");
+  expect_error({"-c", "torch.randn(5)", "--outputs", folder.file("y.npy")}, 1,
+               "--outputs: expected a folder or FILE.npz, found '");
+  EXPECT_FALSE(std::filesystem::exists(folder.file("y.npy")));
 }
 
 // The archive is the only file that is written. Another run can read its arrays as inputs by their names.
