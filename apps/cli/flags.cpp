@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
@@ -15,7 +17,8 @@ namespace deplo::apps {
 
 void print_bytes(const std::string& bytes) {
   const bool whole = std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size();
-  if (!whole || std::fflush(stdout) != 0) throw Error("cannot write to standard output", Exit::environment);
+  if (!whole || std::fflush(stdout) != 0)
+    throw Error(fmt::format("cannot write to standard output: {}", std::strerror(errno)), Exit::environment);
 }
 
 void print_result(const std::string& text) { print_bytes(printable_lines(text)); }

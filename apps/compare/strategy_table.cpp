@@ -244,10 +244,11 @@ std::string print_comparison(const Comparison& comparison, bool verbose, std::si
   if (first.standings.empty()) return "interrupted before the first space was finished\n";
   const compare::Contest& contest = comparison.contest;
   const std::string legend = fmt::format(
-      "{}, {} repeats, seed {}, levels {}{}{}; 0 is random search, 1 the best at once\nshort: the score at the short "
+      "{}, {}, seed {}, levels {}{}{}; 0 is random search, 1 the best at once\nshort: the score at the short "
       "budget (cutoff {}); p, A12: against {}; to 10%, to 5%: median evaluations\n",
-      counted(first.spaces.size(), "space"), contest.repeats, contest.seed, compare::name(first.order), mode(contest),
-      objectives(first.spaces), contest.short_cutoff, contest.entrants.front().label);
+      counted(first.spaces.size(), "space"), counted(contest.repeats, "repeat"), contest.seed,
+      compare::name(first.order), mode(contest), objectives(first.spaces), contest.short_cutoff,
+      contest.entrants.front().label);
   std::string text = standings_table(comparison, first, width) + "\n" + wrap(legend, width);
   if (contest.regret) text += regret_table(comparison, first, width);
   if (comparison.orders.size() > 1) text += order_table(comparison, width);

@@ -150,7 +150,7 @@ void check_parameters(const std::vector<KernelCase>& kernels) {
       throw Error(fmt::format("{}: expected at least one value of the parameter {}, found '{}'", restriction->place,
                               restriction->knob, describe({*restriction})));
     const std::string of_file =
-        parameters.empty() ? "" : fmt::format(" or a parameter of the kernel file ({})", join(parameters, ", "));
+        parameters.empty() ? "" : fmt::format(", or a parameter of the kernel file ({})", join(parameters, ", "));
     throw Error(fmt::format("{}: expected a knob (RULE.NAME), such as mark_unroll.a4{}, found '{}'{}",
                             restriction->place, of_file, restriction->knob,
                             did_you_mean(restriction->knob, parameters)));

@@ -196,8 +196,8 @@ Arguments parse_arguments(const std::vector<std::string>& texts) { return Argume
 
 std::vector<Parameter> bind_arguments(const Arguments& arguments, const Program& kernel) {
   if (arguments.values.size() != kernel.parameters.size())
-    throw Error(fmt::format("expected {} arguments of '{}', found {}", kernel.parameters.size(), kernel.entry,
-                            arguments.values.size()));
+    throw Error(fmt::format("--arg: expected {} of '{}', found {}", counted(kernel.parameters.size(), "argument"),
+                            kernel.entry, arguments.values.size()));
   std::vector<Parameter> bound;
   for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
     const Argument& argument = arguments.values[i];

@@ -333,7 +333,8 @@ const Function& find_entry(const Module& module, const std::string& entry) {
   if (meant.size() == 1) return *meant[0];
   if (!meant.empty())
     throw Error(fmt::format("expected the name of one of the entries '{}' in the PTX: {}", entry, join(several, ", ")));
-  const std::string found = all.empty() ? "no entry" : join(all, ", ");
+  if (all.empty()) throw Error("expected a kernel (a __global__ function), found none");
+  const std::string found = join(all, ", ");
   throw Error(entry.empty() ? fmt::format("expected the name of an entry, found {} in the PTX", found)
                             : fmt::format("expected the entry '{}' in the PTX, found {}", entry, found));
 }

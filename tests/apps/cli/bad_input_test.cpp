@@ -265,7 +265,7 @@ TEST_F(BadInput, RecordedSpaces) {
 TEST_F(BadInput, ClosedOutputHarmsNoStore) {
   const How how{.no_output = true};
   expect({"deplo-tune", "--quiet", "--store", store(), "--config", write_file(folder_.path(), "x.yaml", good_)}, 2,
-         "cannot write to standard output", how);
+         "cannot write to standard output: Bad file descriptor", how);
   measure::sqlite::Database database(store());
   EXPECT_EQ(database.integer("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
   EXPECT_GT(database.integer("SELECT count(*) FROM trial"), 0);

@@ -139,7 +139,7 @@ TEST(Restrict, TuneTakesThoseOfAKernelFile) {
                                   "--restrict", "WTP=1", "--restrict", "BLOCK_X=8", "--store", folder.file("s.db")});
   EXPECT_EQ(tuned.code, 1);
   EXPECT_THAT(tuned.err,
-              HasSubstr("--restrict: expected a knob (RULE.NAME), such as mark_unroll.a4 or a parameter of "
+              HasSubstr("--restrict: expected a knob (RULE.NAME), such as mark_unroll.a4, or a parameter of "
                         "the kernel file (BLOCK_X, BLOCK_Y, WPT, TILE_K, UNROLL, MATH), found 'WTP'; did you "
                         "mean 'WPT'?"));
   const auto none = run_program(

@@ -82,7 +82,7 @@ TEST(PtxArguments, RefusesValuesThatTheParameterCannotHave) {
   EXPECT_EQ(bind_refusal(".param .u64 k_param_0, .param .f64 k_param_1", {"x=f32[4]", "y=f32[4]"}),
             "argument y=f32[4]: parameter 2 of 'k' is a float of 64 bits: expected a number");
   EXPECT_THAT(bind_refusal(".param .u32 k_param_0", {"n=f32[4]"}), HasSubstr("expected a number"));
-  EXPECT_EQ(bind_refusal(".param .u32 k_param_0", {}), "expected 1 arguments of 'k', found 0");
+  EXPECT_EQ(bind_refusal(".param .u32 k_param_0", {}), "--arg: expected 1 argument of 'k', found 0");
 }
 
 TEST(PtxArguments, SaysWhatIsWrong) {

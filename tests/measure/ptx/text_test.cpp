@@ -169,6 +169,8 @@ TEST(PtxText, TheEntryIsUnambiguous) {
   const std::string two =
       ".version 9.0 .target sm_80 .address_size 64 .entry _Z1kPi() { ret; } .entry _Z1kPf() { ret; }";
   const std::string templates = two + " .entry _Z1tIdEvPT_() { ret; } .entry _Z1tIfEvPT_() { ret; } .entry _Z1uv() {}";
+  EXPECT_EQ(refusal(".version 9.0 .target sm_80 .address_size 64", ""),
+            "expected a kernel (a __global__ function), found none");
   EXPECT_EQ(refusal(two, ""), "expected the name of an entry, found _Z1kPi, _Z1kPf in the PTX");
   EXPECT_EQ(refusal(templates, "k"), "expected the name of one of the entries 'k' in the PTX: _Z1kPi, _Z1kPf");
   EXPECT_EQ(refusal(templates, "t<float>"),
