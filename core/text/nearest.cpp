@@ -28,7 +28,8 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   if (word.size() > 64) return "";
   const std::string* best = nullptr;
   // A candidate at a larger distance is another word.
-  std::size_t min_distance = std::min(word.size(), std::max<std::size_t>(2, word.size() / 3) + 1);
+  const std::size_t max_distance = word.size() <= 4 ? 1 : std::max<std::size_t>(2, word.size() / 3);
+  std::size_t min_distance = std::min(word.size(), max_distance + 1);
   for (const std::string& candidate : candidates)
     if (const std::size_t d = distance(word, candidate); d < min_distance) {
       min_distance = d;

@@ -21,6 +21,8 @@ TEST(DidYouMean, OtherChangesAreOneEach) {
 TEST(DidYouMean, NothingForAnotherWord) {
   EXPECT_EQ(did_you_mean("conv", {"softmax", "matmul"}), "");
   EXPECT_EQ(did_you_mean("x", {"y"}), "");
+  EXPECT_EQ(did_you_mean("foo", {"cos", "log"}), "");
+  EXPECT_EQ(did_you_mean("load", {"log", "round"}), "");
   EXPECT_EQ(did_you_mean("", {"y"}), "");
 }
 
