@@ -86,6 +86,7 @@ TEST(ExpressionErrors, Names) {
       {"math.sin.x", "1:10", "expected a tensor or a module before `.x`, found the function sin"},
       {"nn.Linear(2, 2).wight", "1:17", "expected an attribute of a Linear, found `wight`; did you mean 'weight'?"},
       {"torch.complex32", "1:7", "found `complex32`"},
+      {"nn.MultiheadAttention(10, 3)", "1:4", "expected an embed_dim that num_heads divides, found 10 and 3"},
   });
 }
 

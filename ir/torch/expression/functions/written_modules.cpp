@@ -18,7 +18,7 @@ class MultiheadAttention(nn.Module):
     def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False, kdim=None,
                  vdim=None, batch_first=False, device=None, dtype=None):
         super().__init__()
-        assert embed_dim % num_heads == 0, "an embed_dim that num_heads divides"
+        assert embed_dim % num_heads == 0, f"an embed_dim that num_heads divides, found {embed_dim} and {num_heads}"
         assert not add_bias_kv and not add_zero_attn, "add_bias_kv=False and add_zero_attn=False"
         self.embed_dim, self.num_heads, self.batch_first = embed_dim, num_heads, batch_first
         self.kdim, self.vdim = kdim or embed_dim, vdim or embed_dim
