@@ -34,8 +34,9 @@ std::filesystem::path kernel_file(std::string_view kernel, std::string_view plac
 void check_symbols(const std::vector<std::string>& declared, const ir::Symbols& given, std::string_view kernel,
                    std::string_view place) {
   const auto fail = [&](std::string_view fault, std::string_view name, const std::string& help) {
-    throw Error(fmt::format("{}: expected the symbols {} of kernel '{}', found {} '{}'{}", place,
-                            declared.empty() ? "none" : join(declared, ", "), kernel, fault, name, help));
+    const std::string expected = declared.empty() ? "no symbols" : "the symbols " + join(declared, ", ");
+    throw Error(
+        fmt::format("{}: expected {} of kernel '{}', found {} '{}'{}", place, expected, kernel, fault, name, help));
   };
   for (const auto& [name, value] : given)
     if (std::find(declared.begin(), declared.end(), name) == declared.end())

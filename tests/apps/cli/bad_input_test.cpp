@@ -290,6 +290,8 @@ TEST_F(BadInput, Compile) {
   expect(with({"--target", "sm_90", "--ir", "opencl"}), 1,
          "--ir: expected cuda, ptx, cubin, sass (or loop, tile, kernel) for the target sm_90, found opencl");
   expect(with({"--schedule", "nonsense"}), 1, "nonsense");
+  const std::string loop = write_file(folder_.path(), "f.loop", "=== loop: f ===\n");
+  expect({"deplo", "compile", "-k", loop, "-s", "N=4"}, 1, "--kernel: expected no symbols of kernel '");
   expect(with({"--schedule", "no_rule.knob=1"}), 1, "no_rule.knob");
 }
 
