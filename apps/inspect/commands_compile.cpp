@@ -47,7 +47,7 @@ void add_schedule(Command command, CompileOptions& options) {
 void add_outputs(Command command, CompileOptions& options, std::string& output) {
   command.option("--ir", options.level, "LEVEL",
                  "Print this level: torch or tensor (graphs only), loop, tile, kernel, opencl, cuda, ptx, cubin or "
-                 "sass [opencl]; tile-program with --tile.");
+                 "sass [opencl, or cuda for a CUDA target]; tile-program with --tile.");
   command.option("--target", options.target, "TARGET",
                  "Compile for this target: a name under configs/targets, or auto for the OpenCL device here [sm_90 for "
                  "output that only CUDA has; otherwise opencl-cpu].");

@@ -52,6 +52,12 @@ bool is_source(const std::string& level, Dialect dialect) {
 bool is_cuda(const std::string& level) { return is_source(level, Dialect::cuda); }
 bool is_source(const std::string& level) { return is_source(level, Dialect::opencl) || is_cuda(level); }
 
+/// Returns the level of the source text for a target as CompileOptions names it.
+std::string source_level(const std::string& target) {
+  const bool opencl = target.empty() || target == "auto";
+  return source_levels(opencl ? Dialect::opencl : load_target(target).dialect).front();
+}
+
 /// Returns the given flags that print something else instead of a level.
 std::vector<std::string> modes(const CompileOptions& options) {
   std::vector<std::string> given;
@@ -403,7 +409,8 @@ std::string compile(CompileOptions options) {
     throw Error("--prove: expected --ir kernel or ptx, found --ir " + options.level);
   if (options.prove && !proves_ptx) options.level = "kernel";
   if (options.resources || options.instructions) options.level = "cuda";
-  if (options.level.empty() && source.kernel_file() == nullptr) options.level = options.summary ? "loop" : "opencl";
+  if (options.level.empty() && source.kernel_file() == nullptr)
+    options.level = options.summary ? "loop" : source_level(options.target);
   if (!options.level.empty()) check_options(options);
   if (source.kernel_file() != nullptr) return compile_file(std::move(options));
   if (engine::find_fixed(source.options, "form") != nullptr && !launched)

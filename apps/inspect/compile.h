@@ -13,7 +13,7 @@ struct CompileOptions {
   bool no_guard = false;              // merge kernels regardless of the cost
   bool summary = false;               // print the table of kernels instead of their text
   std::string target;                 // a name under configs/targets; "": sm_90 for CUDA's levels, else opencl-cpu
-  std::string level;                  // "": loop for the summary, tile-program without a launch, else opencl
+  std::string level;                  // "": loop for the summary, tile-program without a launch, else source
   std::string schedule;               // a trail; the heuristic makes the decisions that it leaves open
   std::string configuration;          // for a kernel file: NAME=VALUE,…; other parameters have their defaults
   std::optional<std::string> tuned;   // the store in which schedules are looked up; "": the user's own

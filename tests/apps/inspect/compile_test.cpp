@@ -69,6 +69,14 @@ TEST(CompileKernel, BanksOfStagedBuffers) {
   expect_error({"-c", two_kernels, "--smem", "--summary"}, "--summary cannot be combined with --smem");
 }
 
+TEST(CompileKernel, WithoutALevelTheTargetChoosesTheLanguage) {
+  const std::vector<std::string> gelu{"-k", "gelu", "-s", "M=2", "-s", "N=3"};
+  std::vector<std::string> gpu = gelu;
+  gpu.insert(gpu.end(), {"--target", "sm_90"});
+  EXPECT_THAT(good(gelu), HasSubstr("__kernel"));
+  EXPECT_THAT(good(gpu), HasSubstr("__global__"));
+}
+
 TEST(CompileKernel, ProvesSchedules) {
   const std::vector<std::string> matmul{"-k", "matmul", "-s", "M=33", "-s", "N=20", "-s", "K=65", "--prove"};
   EXPECT_EQ(good(matmul), "matmul: proved\n");
