@@ -223,7 +223,8 @@ void add_import(Command command) {
       .take_lists();
   command.option("--time", flags->columns.time, "COLUMN",
                  "Tables only: the column of the time [mean of the launches].");
-  command.option("--unit", flags->columns.unit, "s|ms|us|ns", "Tables only: the unit of the times.").show_default();
+  command.option("--unit", flags->columns.unit, "s|ms|us|ns",
+                 "Tables only: the unit of the times [that of the column's heading, else ms].");
   command.option("--status", flags->columns.status, "COLUMN",
                  "Tables only: the column that holds ok or the reason of a failure.");
   command

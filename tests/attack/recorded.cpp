@@ -130,7 +130,7 @@ Kind recorded_spaces() {
   const std::vector<Command> readers = {
       {{"compare", "--spaces", "FILE", "--search", "random", "--repeats", "1", "--jobs", "1", "--quiet"}, 2},
       {{"db", "import", "FILE", "--store", "OUT"}, 4},
-      {{"db", "import", "FILE", "--store", "OUT", "--time", "time (ms)", "--unit", "us"}, 16},
+      {{"db", "import", "FILE", "--store", "OUT", "--time", "time (ms)", "--unit", "ms"}, 16},
       {{"db", "import", "FILE", "--store", "OUT", "--objective", "GFLOP/s"}, 8},
       {{"db", "import", "FILE", "--store", "OUT", "--parameters", "method,unroll"}, 16},
       {{"model", "eval", "--spaces", "FILE", "GOOD"}, 16}};

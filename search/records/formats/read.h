@@ -27,7 +27,7 @@ class NotRecorded : public Error {
 struct Columns {
   std::vector<std::string> launches = {};    // the time of one launch each; an empty cell: no such launch
   std::string time = {};                     // the configuration's time; "": the mean of the launches
-  std::string unit = "ms";                   // unit of these times: s, ms, us or ns
+  std::string unit = {};                     // unit of these times: s, ms, us or ns; "": as their heads say, else ms
   std::string status = {}, message = {};     // a Status by name; the message of a failure
   std::string build = {}, run = {};          // seconds; both "": the sum of the launches
   std::vector<std::string> parameters = {};  // other columns without a role are then results; empty: not known
@@ -37,7 +37,7 @@ struct Columns {
 
 /// Guesses the roles from the heads: `status`, `message`, `build (s)`, `run (s)`, `time (UNIT)`. Other heads that end
 /// with (s), (ms), (us), (µs) or (ns) are launches.
-Columns guess_columns(const std::vector<std::string>& heads, const std::string& place);
+Columns guess_columns(const std::vector<std::string>& heads);
 
 /// The user's information about a file.
 struct Reading {

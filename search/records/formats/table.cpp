@@ -134,7 +134,7 @@ class TableReader {
   TableReader(const std::string& place, const std::vector<std::string>& heads, const Reading& reading)
       : place_(place), heads_(heads), roles_(heads.size(), Role::none), builder_(place) {
     const Columns columns = merged(reading.columns);
-    scale_ = to_us(columns.unit, place);
+    scale_ = to_us(unit_of_times(columns, reading.columns.unit), place);
     choose_objective(columns, reading.objective);
     for (const std::string& head : columns.launches)
       if (const std::size_t column = *find(head); column != objective_) launches_.push_back(column);
@@ -165,11 +165,31 @@ class TableReader {
 
   Columns merged(const Columns& said) const {
     if (!said.launches.empty() || !said.time.empty()) return said;
-    Columns columns = guess_columns(heads_, place_);
+    Columns columns = guess_columns(heads_);
     if (!said.status.empty()) columns.status = said.status;
     columns.parameters = said.parameters;
     columns.ignored = said.ignored;
     return columns;
+  }
+
+  // The unit that the heads of the time and the launches name. It must be the user's unit, if there is one.
+  std::string unit_of_times(const Columns& columns, const std::string& wanted) const {
+    std::vector<std::string> heads = {columns.time};
+    heads.insert(heads.end(), columns.launches.begin(), columns.launches.end());
+    std::string unit = wanted, first;  // `first`: the column that names the unit, if the user does not
+    for (const std::string& head : heads) {
+      const std::string_view own = unit_of(head);
+      if (own.empty()) continue;
+      if (unit.empty()) unit = own, first = head;
+      if (to_us(own, place_) == to_us(unit, place_)) continue;
+      if (first.empty())
+        throw Error(fmt::format("{}: expected times in {}, found the column '{}'", place_, unit, head));
+      throw Error(
+          fmt::format("{}: expected times of one unit, found the columns '{}' and '{}'; choose one with --time of "
+                      "`deplo db import`, or remove the other",
+                      place_, first, head));
+    }
+    return unit.empty() ? "ms" : unit;
   }
 
   std::optional<std::size_t> find(const std::string& head) {
@@ -418,24 +438,15 @@ std::optional<Objective> parse_objective_head(std::string_view head) {
   return Objective{std::string(name), std::string(unit), higher, false};
 }
 
-Columns guess_columns(const std::vector<std::string>& heads, const std::string& place) {
+Columns guess_columns(const std::vector<std::string>& heads) {
   Columns columns;
-  std::string unit, first;  // of the times, and the column that has it
   for (const std::string& head : heads) {
-    const std::string_view own = unit_of(head);
     if (head == "status") columns.status = head;
     if (head == "message") columns.message = head;
     if (head == "build (s)") columns.build = head;
     if (head == "run (s)") columns.run = head;
     if (unit_in_brackets(head).empty() || head == columns.build || head == columns.run || parse_objective_head(head))
       continue;
-    if (!unit.empty() && own != unit)
-      throw Error(
-          fmt::format("{}: expected times of one unit, found the columns '{}' and '{}'; choose one with --time of "
-                      "`deplo db import`, or remove the other",
-                      place, first, head));
-    unit = own;
-    first = head;
     if (head.starts_with("time ("))
       columns.time = head;
     else
@@ -443,11 +454,7 @@ Columns guess_columns(const std::vector<std::string>& heads, const std::string& 
   }
   for (const std::string_view name : time_names)
     for (const std::string& head : heads)
-      if (const std::string_view own = unit_after(name, head); unit.empty() && !own.empty()) {
-        unit = own;
-        columns.time = head;
-      }
-  if (!unit.empty()) columns.unit = unit;
+      if (columns.launches.empty() && columns.time.empty() && !unit_after(name, head).empty()) columns.time = head;
   return columns;
 }
 

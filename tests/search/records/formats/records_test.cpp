@@ -237,6 +237,21 @@ TEST(Table, IsRead) {
   EXPECT_EQ(mapped.records[0].outcome.microseconds, 2e6);
 }
 
+// A unit that the user names may not contradict the heads of the columns.
+TEST(Table, TheUnitOfTimesIsThatOfTheirHeads) {
+  const auto us = [](const std::string& text, const Columns& columns) {
+    return parse_records(text, "csv", {.columns = columns}).records[0].outcome.microseconds;
+  };
+  EXPECT_EQ(us("a,Run1 (us)\n1,3\n", {.launches = {"Run1 (us)"}}), 3);
+  EXPECT_EQ(us("a,time (s)\n1,3\n", {.time = "time (s)"}), 3e6);
+  EXPECT_EQ(us("a,b\n1,3\n", {.time = "b"}), 3000) << "ms by default";
+  const auto refuses = [&](const std::string& unit, const std::string& message) {
+    EXPECT_THAT([&] { us("a,time (us)\n1,3\n", {.unit = unit}); }, ThrowsMessage<Error>(HasSubstr(message)));
+  };
+  refuses("s", "csv: expected times in s, found the column 'time (us)'");
+  refuses("h", "csv: expected a unit of times (s, ms, us, ns), found 'h'");
+}
+
 // Columns that look like results are left out if their names say so. Otherwise the user must decide.
 TEST(Table, ResultsAreNoParameters) {
   const Records sure = parse_records(
