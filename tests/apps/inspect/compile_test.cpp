@@ -1,4 +1,5 @@
 // `deplo compile` of graphs, as a user runs it.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 // Tuning, the main job of deplo, from end to end as a user runs it.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
