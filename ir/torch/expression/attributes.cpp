@@ -16,8 +16,8 @@ namespace {
 // The constructor of nn.Module has no effect here.
 constexpr Function module_constructor = {"__init__", of_module, "self", [](const Call&) { return Value{}; }};
 
-// nn.Linear.__init__(self, …) in a class that is derived from nn.Linear.
-Value initialise(const Call& c) {
+// nn.Linear.__init__(self, …) and nn.Linear.forward(self, …) in a class that is derived from nn.Linear.
+Value call_base(const Call& c) {
   auto* const* object = c.value("self").as<Object*>();
   if (!object || !(*object)->type || (*object)->type->module != *c.value("type").as<const ModuleType*>())
     c.fail("self", "an object of a class that is derived from this module");
@@ -26,7 +26,7 @@ Value initialise(const Call& c) {
     arguments.keywords.emplace_back(*name.as<std::string_view>(), value);
   return c.session.invoke({Super{(*object)->type, *object, true}}, std::move(arguments));
 }
-constexpr Function module_type_constructor = {"__init__", of_module, "type, self, *args, **options", initialise};
+constexpr Function base_call = {"__init__", of_module, "type, self, *args, **options", call_base};
 
 // Returns the space of the methods of a list, a set, a dict or a string, or 0 for other values.
 unsigned methods_of(const Value& object) {
@@ -58,10 +58,12 @@ Value Interpreter::attribute_of(const Value& object, std::string_view name) {
   if (auto* const* type = object.as<Class*>()) return class_attribute(**type, object, name);
   if (const Super* super = object.as<Super>()) return super_attribute(*super, name);
   if (object.as<ModuleBase>() && name == "__init__") return {Builtin{&module_constructor, nullptr}};
+  const bool is_module_type = object.as<ModuleBase>() || object.as<const ModuleType*>();
+  if (const Function* f = is_module_type ? find_function(of_module, name) : nullptr) return {Builtin{f, nullptr}};
   if (object.as<Opaque>()) return {Opaque{name}};
   if (auto* const* module = object.as<const ModuleType*>(); module && name == "__name__") return {(*module)->name};
-  if (object.as<const ModuleType*>() && name == "__init__")
-    return {Builtin{&module_type_constructor, std::make_shared<const Value>(object)}};
+  if (object.as<const ModuleType*>() && (name == "__init__" || name == "forward"))
+    return {Builtin{&base_call, std::make_shared<const Value>(object)}};
   if (const DType* dtype = object.as<DType>()) return dtype_attribute(*dtype, name);
   // A device is a string such as 'cuda:0'.
   if (const auto* device = object.as<std::string_view>(); device && name == "type")

@@ -160,7 +160,7 @@ int decompose_full(Emitter& e, const TensorCall& call) {
 }
 
 Attribute literal(const python::Call& c, std::string_view parameter) {
-  const python::Value& v = c.value(parameter);
+  const python::Value v = c.scalar(parameter);
   if (const bool* b = v.as<bool>()) return *b;
   if (const auto* i = v.as<std::int64_t>()) return *i;
   const std::optional<double> d = to_number(v);

@@ -69,6 +69,7 @@ constexpr std::array named_spaces = {NamedSpace{"torch", in_torch},
                                      NamedSpace{"torch.special", in_torch | in_special},
                                      NamedSpace{"torch.fft", in_fft},
                                      NamedSpace{"torch.autograd", in_library},
+                                     NamedSpace{"torch.distributed", in_library},
                                      NamedSpace{"torch.jit", in_library},
                                      NamedSpace{"torch.utils", in_library},
                                      NamedSpace{"torch.utils.checkpoint", in_checkpoint},
@@ -91,8 +92,12 @@ constexpr std::array named_spaces = {NamedSpace{"torch", in_torch},
                                      NamedSpace{"typing", in_library},
                                      NamedSpace{"warnings", in_library}};
 // Modules whose names have no meaning here. They may be imported, for annotations and the like.
-constexpr std::array opaque_modules =
-    std::to_array<std::string_view>({"__future__", "abc", "enum", "numbers", "os", "random", "sys", "time"});
+// clang-format off
+constexpr std::array opaque_modules = std::to_array<std::string_view>(
+    {"__future__", "abc", "argparse", "datetime", "enum", "gc", "glob", "hashlib", "inspect", "io", "json", "numbers",
+     "os", "pathlib", "pickle", "pprint", "random", "re", "shutil", "string", "struct", "subprocess", "sys", "tempfile",
+     "textwrap", "threading", "time", "traceback", "typing_extensions", "uuid"});
+// clang-format on
 constexpr std::array opaque_members = std::to_array<std::string_view>(
     {"backends", "channels_last", "channels_last_3d", "contiguous_format", "dtype", "fx", "layout",
      "legacy_contiguous_format", "preserve_format", "profiler", "strided"});
@@ -244,7 +249,8 @@ Value find_global(std::string_view name) {
   if (name == "nn") return {Namespace{"torch.nn"}};
   if (name == "torch" || name == "math") return {Namespace{name == "torch" ? "torch" : "math"}};
   if (name == "__name__") return {std::string_view("deplo")};
-  if (name == "NotImplemented" || name == "Ellipsis") return {Opaque{name}};
+  if (name == "Ellipsis") return {Dots{}};
+  if (name == "NotImplemented") return {Opaque{name}};
   if (is_one_of(name, exceptions)) return {Opaque{name}};
   if (const Function* f = find_function(in_python, name)) return {Builtin{f, nullptr}};
   return {Missing{}};

@@ -306,6 +306,7 @@ constexpr std::array rows = {
     Function{"inference_mode", in_torch, "mode=True", nothing},
     Function{"set_grad_enabled", in_torch, "mode", nothing},
     Function{"is_available", in_library, "", no},
+    Function{"is_initialized", in_library, "", no},
     Function{"device", in_torch, "type, index=None", device},
     Function{"manual_seed", in_torch, "seed", nothing},
     Function{"is_tensor", in_torch, "object", [](const Call& c) -> Value { return {is_tensor(c.value("object"))}; }},

@@ -18,6 +18,8 @@ def cache(user_function): return user_function
 def wraps(wrapped): return lambda f: f
 def cast(typ, val): return val
 def compile(model=None, **options): return unchanged(model)
+def _assert(condition, message):
+    assert condition, message
 def script(obj=None, **options): return unchanged(obj)
 def Variable(data, requires_grad=False, volatile=False): return data
 def checkpoint(function, *args, use_reentrant=None, preserve_rng_state=True, **kwargs): return function(*args, **kwargs)
@@ -209,6 +211,17 @@ def ones(shape, dtype=float): return torch.ones(shape, dtype=dtype)
 def full(shape, fill_value, dtype=None): return torch.full(shape, fill_value, dtype=dtype)
 def eye(N, M=None, dtype=float): return torch.eye(N, N if M is None else M, dtype=dtype)
 def power(x1, x2): return x1 ** x2
+def numpy_concatenate(arrays, axis=0): return torch.cat(arrays, axis)
+def numpy_einsum(subscripts, *operands): return torch.einsum(subscripts, *operands)
+def numpy_linspace(start, stop, num=50): return torch.linspace(start, stop, num)
+def numpy_meshgrid(*xi, indexing="xy"): return torch.meshgrid(*xi, indexing=indexing)
+def numpy_outer(a, b): return torch.outer(a, b)
+def numpy_stack(arrays, axis=0): return torch.stack(arrays, axis)
+def numpy_cos(x): return torch.cos(x) if torch.is_tensor(x) else math.cos(x)
+def numpy_exp(x): return torch.exp(x) if torch.is_tensor(x) else math.exp(x)
+def numpy_log(x): return torch.log(x) if torch.is_tensor(x) else math.log(x)
+def numpy_sin(x): return torch.sin(x) if torch.is_tensor(x) else math.sin(x)
+def numpy_sqrt(x): return torch.sqrt(x) if torch.is_tensor(x) else math.sqrt(x)
 
 
 class Rearrange(nn.Module):

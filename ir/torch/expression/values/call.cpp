@@ -234,8 +234,18 @@ std::vector<std::int64_t> Call::integers(std::string_view parameter) const {
   return out;
 }
 
+Value Call::scalar(std::string_view parameter) const {
+  const Value& given = value(parameter);
+  if (!is_tensor(given)) return given;
+  const TensorType type = session.type_of(given);
+  if (!type.shape.empty()) return given;
+  const double number = known_values(session, given)[0];
+  if (type.dtype == DType::boolean) return {number != 0};
+  return is_integer(type.dtype) ? Value{static_cast<std::int64_t>(number)} : Value{number};
+}
+
 double Call::number(std::string_view parameter) const {
-  const std::optional<double> d = to_number(value(parameter));
+  const std::optional<double> d = to_number(scalar(parameter));
   if (!d || std::isnan(*d)) fail(parameter, "a number");
   return *d;
 }

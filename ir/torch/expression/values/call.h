@@ -39,6 +39,8 @@ class Call {
   Id operand(std::string_view parameter, int position) const;  // a number becomes a scalar node
   std::int64_t integer(std::string_view parameter) const;
   std::vector<std::int64_t> integers(std::string_view parameter) const;  // accepts an integer or a list
+  /// Returns an argument. A tensor without dimensions becomes its number, as PyTorch accepts it for a number.
+  Value scalar(std::string_view parameter) const;
   double number(std::string_view parameter) const;
   bool flag(std::string_view parameter) const;
   std::string_view text(std::string_view parameter) const;
