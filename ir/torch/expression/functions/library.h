@@ -41,6 +41,7 @@ std::string_view written_fourier_text();
 std::string_view written_modules_text();
 std::string_view written_program_text();
 std::string_view written_losses_text();
+std::string_view written_distributions_text();
 /// Returns the name of the definition to which `name` refers in these namespaces, or "" if there is none.
 std::string written_name(unsigned spaces, std::string_view name);
 std::vector<std::string> written_names(unsigned spaces);

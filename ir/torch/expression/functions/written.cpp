@@ -23,6 +23,7 @@ const std::vector<Written>& written() {
                     "script", "spectral_norm", "weight_norm", "wraps"}},
       {in_library, {"accumulate", "asdict", "contextmanager", "fields", "getLogger", "islice", "nullcontext",
                     "pairwise", "replace", "starmap", "zip_longest"}},
+      {in_library, {"Bernoulli", "Categorical", "Independent", "Normal", "kl_divergence"}},
       {in_library, {"autocast"}, "cuda_"},
       {in_library, {"combinations"}, "library_"},
       {in_library, {"basicConfig", "catch_warnings", "critical", "debug", "empty_cache", "error", "filterwarnings", "info",
@@ -95,7 +96,7 @@ std::string_view written_text() {
   static const std::string text = std::string(written_library_text()) + std::string(written_functions_text()) +
                                   std::string(written_complex_text()) + std::string(written_fourier_text()) +
                                   std::string(written_modules_text()) + std::string(written_losses_text()) +
-                                  std::string(written_program_text());
+                                  std::string(written_distributions_text()) + std::string(written_program_text());
   return text;
 }
 
