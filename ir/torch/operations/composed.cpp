@@ -278,65 +278,6 @@ std::vector<Id> embedding_bag(const Given& g) {
   return {g.apply("div", joined, size)};
 }
 
-/// The scale of quantized numbers, and the integer that stands for 0.
-struct Quantization {
-  Id scale, zero;
-};
-
-/// Returns the quantization of x. With the argument `axis`, it has an element for each position along this dimension.
-Quantization quantization_of(const Given& g, Id x, std::string_view scale, std::string_view zero) {
-  Quantization q = {g.operand(scale), g.has(zero) ? g.operand(zero) : g.scalar(0)};
-  if (g.has("axis")) {
-    Shape along(g.rank(x), 1);
-    along[g.dim(g.integer("axis", 0), g.rank(x))] = g.shape(q.scale)[0];
-    q.scale = g.reshape(q.scale, along);
-    if (g.has(zero)) q.zero = g.reshape(q.zero, along);
-  }
-  q.zero = g.to(q.zero, DType::f32);
-  return q;
-}
-
-/// Returns the integers within bounds that stand for floats. Like PyTorch, rounds before the zero point is added, which
-/// matters for halves, and multiplies by 1 / scale.
-Id quantized(const Given& g, Id x, const Quantization& q) {
-  const Node& scale = g.node(q.scale);
-  const Id steps = scale.kind == Node::Kind::scalar ? g.apply("mul", x, 1 / scale.value)
-                                                    : g.apply("mul", x, g.apply("div", 1.0, q.scale));
-  const Id whole = g.apply("add", round_of(g, steps), q.zero);
-  return g.apply("minimum", g.apply("maximum", whole, g.number("quant_min", 0)), g.number("quant_max", 0));
-}
-
-Id dequantized(const Given& g, Id x, const Quantization& q) {
-  return g.apply("mul", g.apply("sub", x, q.zero), q.scale);
-}
-
-// Returns the nearest numbers that a quantized number can represent.
-Id fake_quantize(const Given& g) {
-  const Id x = g.tensor("input");
-  const Quantization q = quantization_of(g, x, "scale", "zero_point");
-  return dequantized(g, quantized(g, x, q), q);
-}
-
-// The functions of programs that torch.ao quantized. The file states the type of the result.
-template <bool per_channel>
-Quantization stated_quantization(const Given& g, Id x) {
-  g.ignore({"dtype", "out_dtype"});
-  return quantization_of(g, x, per_channel ? "scales" : "scale", per_channel ? "zero_points" : "zero_point");
-}
-
-template <bool per_channel>
-Id quantize(const Given& g) {
-  const Id x = g.to(g.tensor("input"), DType::f32);
-  return g.to(quantized(g, x, stated_quantization<per_channel>(g, x)), DType::i32);
-}
-
-template <bool per_channel>
-Id dequantize(const Given& g) {
-  const Id x = g.to(g.tensor("input"), DType::f32);
-  g.ignore({"quant_min", "quant_max"});
-  return dequantized(g, x, stated_quantization<per_channel>(g, x));
-}
-
 // col2im: adds up the windows of F.unfold where they overlap. This is a transposed convolution whose input channels are
 // the elements of a window.
 Id fold(const Given& g) {
@@ -410,16 +351,8 @@ Composites composed_functions() {
       {{"aten._cdist_forward", read_made<cdist>}, {"aten._embedding_bag", read_made<embedding_bag>},
        {"aten._embedding_bag_forward_only", read_made<embedding_bag>}, {"aten.col2im", read_made<fold>},
        {"aten.embedding_bag", read_made<embedding_bag>},
-       {"aten.fake_quantize_per_channel_affine", read_made<fake_quantize>},
-       {"aten.fake_quantize_per_channel_affine_cachemask", read_made<fake_quantize>},
-       {"aten.fake_quantize_per_tensor_affine", read_made<fake_quantize>},
-       {"aten.fake_quantize_per_tensor_affine_cachemask", read_made<fake_quantize>},
        {"aten.linalg_cross", read_made<cross>}, {"aten.masked_select", read_made<masked_select>},
-       {"aten.nonzero", read_made<nonzero>}, {"aten.median", read_made<along_dimension<median>>},
-       {"quantized_decomposed.dequantize_per_channel", read_made<dequantize<true>>},
-       {"quantized_decomposed.dequantize_per_tensor", read_made<dequantize<false>>},
-       {"quantized_decomposed.quantize_per_channel", read_made<quantize<true>>},
-       {"quantized_decomposed.quantize_per_tensor", read_made<quantize<false>>}});
+       {"aten.nonzero", read_made<nonzero>}, {"aten.median", read_made<along_dimension<median>>}});
 }
 // clang-format on
 

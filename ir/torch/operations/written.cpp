@@ -16,6 +16,11 @@ struct Written {
   std::string_view name, schema, definition = {};
 };
 
+/// The schema of functions that quantize a tensor as a whole, or each of its channels along `axis`.
+constexpr std::string_view quantization =
+    "Tensor self|input, Scalar scale|scales, Scalar zero_point|zero_points, Scalar quant_min, Scalar quant_max, "
+    "int axis";
+
 constexpr auto written = std::to_array<Written>({
     {"aten.addbmm", "Tensor self, Tensor batch1, Tensor batch2, Scalar beta, Scalar alpha"},
     {"aten._int_mm", "Tensor self, Tensor mat2"},
@@ -35,6 +40,10 @@ constexpr auto written = std::to_array<Written>({
     {"aten.diagonal_scatter", "Tensor self, Tensor src, int offset, int dim1, int dim2"},
     {"aten.digamma", "Tensor self"},
     {"aten.dist", "Tensor self, Tensor other, float p"},
+    {"aten.fake_quantize_per_channel_affine", quantization, "fake_quantize"},
+    {"aten.fake_quantize_per_channel_affine_cachemask", quantization, "fake_quantize"},
+    {"aten.fake_quantize_per_tensor_affine", quantization, "fake_quantize"},
+    {"aten.fake_quantize_per_tensor_affine_cachemask", quantization, "fake_quantize"},
     {"aten.fill_diagonal", "Tensor self, Scalar fill_value, bool wrap", "with_diagonal"},
     {"aten.float_power", "Scalar self, Scalar exponent"},
     {"aten.fmax", "Tensor self, Tensor other"},
@@ -89,14 +98,18 @@ constexpr auto written = std::to_array<Written>({
     {"quantized_decomposed.choose_qparams", "Tensor input, int quant_min, int quant_max, float eps", "choose_qparams"},
     {"quantized_decomposed.choose_qparams_per_token", "Tensor input", "choose_qparams_per_token"},
     {"quantized_decomposed.choose_qparams_per_token_asymmetric", "Tensor input", "choose_qparams_per_token_asymmetric"},
+    {"quantized_decomposed.dequantize_per_channel", quantization, "dequantize"},
     {"quantized_decomposed.dequantize_per_channel_group",
      "Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, int group_size",
      "dequantize_per_channel_group"},
+    {"quantized_decomposed.dequantize_per_tensor", quantization, "dequantize"},
     {"quantized_decomposed.dequantize_per_token",
      "Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max", "dequantize_per_token"},
+    {"quantized_decomposed.quantize_per_channel", quantization, "quantize"},
     {"quantized_decomposed.quantize_per_channel_group",
      "Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, int group_size",
      "quantize_per_channel_group"},
+    {"quantized_decomposed.quantize_per_tensor", quantization, "quantize"},
     {"quantized_decomposed.quantize_per_token",
      "Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max", "quantize_per_token"},
     {"torchao.choose_qparams_affine",
@@ -185,8 +198,9 @@ std::vector<Id> copied(pt2::Call& call, const Graph& graph, const std::vector<Id
 std::vector<Id> read_written(pt2::Call& call) {
   const auto found = std::ranges::find(written, call.function, &Written::name);
   CHECK(found != written.end());
-  call.ignore({"dtype", "output_dtype", "layout", "device", "pin_memory"});         // the file states the result's type
-  call.ignore({"input_dtype", "target_dtype", "scale_dtype", "zero_point_dtype"});  // and bounds of the numbers
+  // The file states the result's type, and bounds of the numbers.
+  call.ignore({"dtype", "out_dtype", "output_dtype", "layout", "device", "pin_memory"});
+  call.ignore({"input_dtype", "target_dtype", "scale_dtype", "zero_point_dtype"});
   const std::string_view definition = found->definition.empty() ? found->name.substr(5) : found->definition;
   return call_definition(call, definition, [&](python::Session& session, const ToValue& to_value) {
     WrittenCall arguments(call, session, to_value);

@@ -116,6 +116,31 @@ other_program_names = {
     "detach": "alias", "_to_copy": "to", "_unsafe_view": "view", "_reshape_copy": "reshape", "squeeze_copy": "squeeze"}
 
 # Programs that torch.ao quantized. A token is a line along the last dimension, a group is a part of such a line.
+# Returns numbers that a tensor has for each position along `axis`, in a shape that broadcasts to the input.
+def of_channels(numbers, input, axis):
+    if axis is None or not torch.is_tensor(numbers):
+        return numbers
+    return numbers.reshape([-1 if d == axis % input.ndim else 1 for d in range(input.ndim)])
+
+# As in PyTorch, rounds before the zero point is added, which matters for halves, and multiplies by 1 / scale.
+def quantized(input, scale, zero_point, quant_min, quant_max):
+    return (torch.round(input * (1 / scale)) + zero_point).clamp(quant_min, quant_max)
+
+def dequantized(input, scale, zero_point): return (input - zero_point) * scale
+
+def quantize(input, scale, zero_point, quant_min, quant_max, axis=None):
+    scale, zero_point = [of_channels(x, input, axis) for x in (scale, zero_point)]
+    return quantized(input.float(), scale, zero_point, quant_min, quant_max).to(torch.int32)
+
+def dequantize(input, scale, zero_point=0, quant_min=None, quant_max=None, axis=None):
+    return dequantized(input.float(), *[of_channels(x, input, axis) for x in (scale, zero_point)])
+
+# Returns the nearest numbers that a quantized number can represent.
+def fake_quantize(input, scale, zero_point, quant_min, quant_max, axis=None):
+    scale, zero_point = [of_channels(x, input, axis) for x in (scale, zero_point)]
+    zero_point = zero_point.float() if torch.is_tensor(zero_point) else zero_point
+    return dequantized(quantized(input, scale, zero_point, quant_min, quant_max), scale, zero_point)
+
 def choose_qparams(input, quant_min, quant_max, eps):
     low, high = input.amin().clamp(max=0), input.amax().clamp(min=0)
     scale = ((high - low) / (quant_max - quant_min)).clamp(min=eps)
@@ -181,8 +206,8 @@ def choose_qparams_affine(input, mapping_type, block_size, quant_min, quant_max,
 
 def quantize_affine(input, block_size, scale, zero_point, quant_min, quant_max):
     blocks = blocks_of(input, block_size)
-    numbers = torch.round(blocks * (1 / by_blocks(scale, blocks))) + by_blocks(zero_point, blocks)
-    return numbers.clamp(quant_min, quant_max).reshape(input.shape).to(torch.int32)
+    numbers = quantized(blocks, by_blocks(scale, blocks), by_blocks(zero_point, blocks), quant_min, quant_max)
+    return numbers.reshape(input.shape).to(torch.int32)
 
 def dequantize_affine(input, block_size, scale, zero_point=None, quant_min=None, quant_max=None):
     blocks = blocks_of(input.float(), block_size)
