@@ -252,32 +252,6 @@ Id stacked(const Given& g) {
   return g.call("cat", parts, {{"dim", dim}});
 }
 
-// Reduces bags of rows of an embedding to their sum, mean or maximum. A bag holds the indices from its offset up to the
-// next offset.
-std::vector<Id> embedding_bag(const Given& g) {
-  g.ignore({"scale_grad_by_freq", "sparse"});
-  const Id weight = g.tensor("weight"), indices = g.tensor("indices");
-  Id offsets = g.tensor("offsets");
-  const bool with_end = g.flag("include_last_offset", false);  // the last offset is the end of the last bag
-  const std::int64_t mode = g.integer("mode", 0), count = g.shape(indices)[0],
-                     bags = g.shape(offsets)[0] - (with_end ? 1 : 0), padding = g.integer("padding_idx", -1);
-  if (with_end) offsets = g.slice(offsets, 0, 0, bags);
-  Id rows = g.call("embedding", {weight, indices});
-  if (g.has("per_sample_weights")) rows = g.apply("mul", rows, g.unsqueeze(g.tensor("per_sample_weights"), 1));
-  const Id begun = g.apply("ge", g.range(0, count), g.unsqueeze(offsets, 1));  // (bags, count)
-  const Id bag = reduced(g, "sum", g.to(begun, DType::i32), 0);                // the bag of each index, from 1 on
-  const Id own = g.apply("add", g.unsqueeze(g.range(0, bags), 1), g.scalar(1, DType::i32));
-  Id in_bag = g.apply("eq", bag, own);
-  if (padding >= 0) in_bag = g.apply("logical_and", in_bag, g.apply("ne", indices, g.whole(padding, DType::i64)));
-  const Id hits = g.unsqueeze(in_bag, -1);  // (bags, count, 1)
-  const Id parts = g.where(hits, rows, g.scalar(mode == 2 ? -infinity : 0));
-  const Id joined = reduced(g, mode == 2 ? "amax" : "sum", parts, 1);
-  if (mode == 2) return {g.where(g.apply("eq", joined, -infinity), g.scalar(0), joined)};  // 0 for an empty bag
-  if (mode != 1) return {joined};
-  const Id size = g.apply("maximum", reduced(g, "sum", g.to(hits, g.dtype(rows)), 1), 1.0);
-  return {g.apply("div", joined, size)};
-}
-
 // col2im: adds up the windows of F.unfold where they overlap. This is a transposed convolution whose input channels are
 // the elements of a window.
 Id fold(const Given& g) {
@@ -348,9 +322,7 @@ Composites composed_functions() {
        made<take>("aten.take", either, "input, index"),
        made<take_along_dim>("aten.take_along_dim", either, "input, indices, dim=None"),
        made<stacked<2>>("aten.vstack", in_torch, "tensors")},
-      {{"aten._cdist_forward", read_made<cdist>}, {"aten._embedding_bag", read_made<embedding_bag>},
-       {"aten._embedding_bag_forward_only", read_made<embedding_bag>}, {"aten.col2im", read_made<fold>},
-       {"aten.embedding_bag", read_made<embedding_bag>},
+      {{"aten._cdist_forward", read_made<cdist>}, {"aten.col2im", read_made<fold>},
        {"aten.linalg_cross", read_made<cross>}, {"aten.masked_select", read_made<masked_select>},
        {"aten.nonzero", read_made<nonzero>}, {"aten.median", read_made<along_dimension<median>>}});
 }

@@ -21,6 +21,11 @@ constexpr std::string_view quantization =
     "Tensor self|input, Scalar scale|scales, Scalar zero_point|zero_points, Scalar quant_min, Scalar quant_max, "
     "int axis";
 
+/// The schema of functions that reduce bags of rows of an embedding.
+constexpr std::string_view bags =
+    "Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, "
+    "Tensor per_sample_weights, bool include_last_offset, int padding_idx";
+
 constexpr auto written = std::to_array<Written>({
     {"aten.addbmm", "Tensor self, Tensor batch1, Tensor batch2, Scalar beta, Scalar alpha"},
     {"aten._int_mm", "Tensor self, Tensor mat2"},
@@ -40,10 +45,15 @@ constexpr auto written = std::to_array<Written>({
     {"aten.diagonal_scatter", "Tensor self, Tensor src, int offset, int dim1, int dim2"},
     {"aten.digamma", "Tensor self"},
     {"aten.dist", "Tensor self, Tensor other, float p"},
+    {"aten._embedding_bag", bags, "program_embedding_bag"},
+    {"aten._embedding_bag_forward_only", bags, "program_embedding_bag"},
+    {"aten.embedding_bag", bags, "program_embedding_bag"},
     {"aten.fake_quantize_per_channel_affine", quantization, "fake_quantize"},
     {"aten.fake_quantize_per_channel_affine_cachemask", quantization, "fake_quantize"},
     {"aten.fake_quantize_per_tensor_affine", quantization, "fake_quantize"},
     {"aten.fake_quantize_per_tensor_affine_cachemask", quantization, "fake_quantize"},
+    {"aten.fft_fftshift", "Tensor self, int[] dim", "fftshift"},
+    {"aten.fft_ifftshift", "Tensor self, int[] dim", "ifftshift"},
     {"aten.fill_diagonal", "Tensor self, Scalar fill_value, bool wrap", "with_diagonal"},
     {"aten.float_power", "Scalar self, Scalar exponent"},
     {"aten.fmax", "Tensor self, Tensor other"},
@@ -77,6 +87,7 @@ constexpr auto written = std::to_array<Written>({
     {"aten.pdist", "Tensor self, float p"},
     {"aten.quantile", "Tensor self, float q, int dim, bool keepdim, str interpolation"},
     {"aten.rad2deg", "Tensor self"},
+    {"aten.rsub", "Scalar self, Scalar other, Scalar alpha"},
     {"aten.signbit", "Tensor self"},
     {"aten.sinc", "Tensor self"},
     {"aten.special_entr", "Tensor self", "entr"},

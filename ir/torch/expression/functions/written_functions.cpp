@@ -486,19 +486,21 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabl
 
 def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode="mean",
                   sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=None):
-    assert max_norm is None and padding_idx is None, "max_norm=None and padding_idx=None"
+    assert max_norm is None, "max_norm=None"
     assert mode in ("sum", "mean", "max"), "'sum', 'mean' or 'max' as the mode"
     rows = F.embedding(input, weight)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(-1)
     if input.dim() == 2:
-        assert offsets is None, "offsets=None with bags of equal sizes"
+        assert offsets is None and padding_idx is None, "offsets=None and padding_idx=None with bags of equal sizes"
         return rows.sum(1) if mode == "sum" else rows.mean(1) if mode == "mean" else rows.amax(1)
     if include_last_offset:
         offsets = offsets[:-1]
     place = torch.arange(input.shape[0])
     bag = (place >= offsets[:, None]).sum(0) - 1
     is_own = bag == torch.arange(offsets.shape[0])[:, None]
+    if padding_idx is not None:
+        is_own = is_own & (input != padding_idx % weight.shape[0])
     if mode == "max":
         greatest = torch.where(is_own[..., None], rows, -math.inf).amax(1)
         return torch.where(is_own.any(1, True), greatest, 0.0)

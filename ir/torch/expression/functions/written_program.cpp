@@ -115,6 +115,11 @@ other_program_names = {
     "_conj": "conj", "_conj_physical": "conj", "conj_physical": "conj", "resolve_conj": "alias", "resolve_neg": "alias",
     "detach": "alias", "_to_copy": "to", "_unsafe_view": "view", "_reshape_copy": "reshape", "squeeze_copy": "squeeze"}
 
+# `mode`: 0: the sum, 1: the mean, 2: the maximum. A negative padding_idx stands for none.
+def program_embedding_bag(weight, indices, offsets, mode=0, padding_idx=-1, **others):
+    padding_idx = None if padding_idx < 0 else padding_idx
+    return embedding_bag(indices, weight, offsets, mode=("sum", "mean", "max")[mode], padding_idx=padding_idx, **others)
+
 # Programs that torch.ao quantized. A token is a line along the last dimension, a group is a part of such a line.
 # Returns numbers that a tensor has for each position along `axis`, in a shape that broadcasts to the input.
 def of_channels(numbers, input, axis):

@@ -428,13 +428,6 @@ std::vector<Id> read_scaled(pt2::Call& call) {
   return call.node({self, other});
 }
 
-// other - alpha * self
-std::vector<Id> read_rsub(pt2::Call& call) {
-  Id self = call.operand("self");
-  if (call.number("alpha", 1) != 1) self = call.add("mul", {self, call.operand("alpha")});
-  return call.node({call.operand("other"), self});
-}
-
 std::vector<Id> read_pow(pt2::Call& call) {
   const Id self = call.operand("self");
   return call.node({self, call.operand("exponent")});
@@ -603,7 +596,7 @@ std::vector<Operation> binary_operations() {
       {"sub", 2, 2, {}, infer_sub, evaluate_by<std::minus<>>, decompose_arithmetic<Op::subtract>,
        {{"sub", either, scaled, call_scaled}, {"subtract", either, scaled, call_scaled},
         {"-", as_infix, infix, call_infix}},
-       {{"aten.sub", read_scaled}, {"aten.rsub", read_rsub}}},
+       {{"aten.sub", read_scaled}}},
       {"whole_quotient", 2, 2, {}, infer_whole_quotient, evaluate_whole_quotient, decompose_whole_quotient, {}, {}},
   };
 }

@@ -50,21 +50,6 @@ Id roll(const Given& g) {
   return x;
 }
 
-/// Moves the first element of each dimension to the middle (fftshift), or the middle element to the front (ifftshift).
-template <bool inverse>
-Id shifted_by_half(const Given& g) {
-  Id x = g.tensor("input");
-  Shape dims = g.integers("dim", Shape{});
-  if (!g.has("dim"))
-    for (std::size_t d = 0; d < g.rank(x); ++d) dims.push_back(static_cast<std::int64_t>(d));
-  for (const std::int64_t given : dims) {
-    const std::size_t dim = g.dim(given, g.rank(x));
-    const std::int64_t half = g.shape(x)[dim] / 2;
-    x = rolled(g, x, dim, inverse ? -half : half);
-  }
-  return x;
-}
-
 // Tensor i varies along dimension i. With indexing 'xy', the first two dimensions are swapped.
 std::vector<Id> meshgrid(const Given& g) {
   std::vector<Id> tensors = g.tensors("tensors");
@@ -293,8 +278,7 @@ Composites rearrangements() {
        made<roll>("aten.roll", either, "input, shifts, dims=None"),
        made<tile>("aten.tile", either, "input, *dims"),
        made<trace>("aten.trace", either, "input")},
-      {{"aten.diagonal_copy", read_made<diagonal>}, {"aten.fft_fftshift", read_made<shifted_by_half<false>>},
-       {"aten.fft_ifftshift", read_made<shifted_by_half<true>>}});
+      {{"aten.diagonal_copy", read_made<diagonal>}});
 }
 // clang-format on
 
