@@ -402,11 +402,11 @@ Id square(const Given& g) {
 }
 
 // (n,) × (m,) → (n, m)
-python::Value call_outer(const python::Call& c) {
-  const Id a = c.tensor("input"), b = c.tensor("vec2");
-  if (c.type(a).shape.size() != 1 || c.type(b).shape.size() != 1)
-    throw Error(fmt::format("outer: expected two vectors, found {} and {}", print(c.type(a)), print(c.type(b))));
-  return c.node({c.session.call("unsqueeze", {a}, {{"dim", std::int64_t{1}}}), b});
+Id outer(const Given& g) {
+  const Id a = g.tensor("input"), b = g.tensor("vec2");
+  if (g.rank(a) != 1 || g.rank(b) != 1)
+    throw Error(fmt::format("outer: expected two vectors, found {} and {}", print(g.type(a)), print(g.type(b))));
+  return g.apply("mul", g.unsqueeze(a, 1), b);
 }
 
 // In `.pt2` files
@@ -580,8 +580,8 @@ std::vector<Operation> binary_operations() {
       {"mul", 2, 2, {}, infer_arithmetic, evaluate_mul, decompose_arithmetic<Op::multiply>,
        {{"mul", either, two_tensors, call_binary}, {"multiply", either, two_tensors, call_binary},
         {"*", as_infix, infix, call_commuting}, {"square", either, "input", call_made<square>},
-        {"outer", either, "input, vec2", call_outer}},
-       {{"aten.mul", read_binary}, {"aten.square", read_made<square>}}},
+        {"outer", either, "input, vec2", call_made<outer>}},
+       {{"aten.mul", read_binary}, {"aten.outer", read_made<outer>}, {"aten.square", read_made<square>}}},
       {"ne", 2, 2, {}, infer_truth, evaluate_by<std::not_equal_to<>>, decompose_comparison<Op::not_equal, Order::kept>,
        {{"ne", either, two_tensors, call_binary}, {"!=", as_infix, infix, call_commuting}},
        {{"aten.ne", read_binary}}},

@@ -259,10 +259,6 @@ Id dot(const Given& g) {
   return g.apply("matmul", a, b);
 }
 Id mv(const Given& g) { return g.apply("matmul", g.tensor("input"), g.tensor("vec")); }
-Id outer(const Given& g) {
-  const Id a = g.tensor("input"), b = g.tensor("vec2");
-  return g.apply("mul", g.reshape(a, {g.shape(a)[0], 1}), b);
-}
 Id logical_xor(const Given& g) {
   const Id zero = g.scalar(0);
   return g.apply("ne", g.apply("ne", g.tensor("input"), zero), g.apply("ne", g.tensor("other"), zero));
@@ -309,7 +305,7 @@ Composites elementary_functions() {
        made<round>("aten.round", either, "input, *, decimals=0"), made<sign>("aten.sgn", either, one),
        made<sign>("aten.sign", either, one), made<sinh>("aten.sinh", either, one),
        made<tan>("aten.tan", either, one), made<rounded<truncated>>("aten.trunc", either, one)},
-      {{"aten.outer", read_made<outer>}});
+      {});
 }
 // clang-format on
 
