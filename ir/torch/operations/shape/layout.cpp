@@ -305,24 +305,6 @@ Id repeat_interleave(const Given& g) {
   return g.reshape(g.expand(g.unsqueeze(x, along + 1), wide), whole);
 }
 
-// repeat(2, 3) of shape (a, b): (1, a, 1, b) → (2, a, 3, b) → (2a, 3b)
-std::vector<Id> read_repeat(pt2::Call& call) {
-  const Id x = call.tensor("self");
-  const std::vector<std::int64_t> repeats = call.integers("repeats");
-  if (static_cast<std::int64_t>(repeats.size()) < call.rank(x)) call.fail("repeats", "one number per dimension");
-  Shape extents(repeats.size() - call.shape(x).size(), 1), apart, wide;
-  extents.insert(extents.end(), call.shape(x).begin(), call.shape(x).end());
-  for (std::size_t d = 0; d < repeats.size(); ++d) {
-    if (repeats[d] != 1) {
-      apart.push_back(1);
-      wide.push_back(repeats[d]);
-    }
-    apart.push_back(extents[d]);
-    wide.push_back(extents[d]);
-  }
-  return {call.reshape(call.expand(call.reshape(x, apart), wide), call.output_type().shape)};
-}
-
 }  // namespace
 
 // clang-format off
@@ -349,7 +331,7 @@ std::vector<Operation> layout_operations() {
         {"aten.view_as", read_view}, {"aten.reshape_as", read_view},
         {"aten.flatten", read_view}, {"aten.unflatten", read_view},
         {"aten.atleast_1d", read_view}, {"aten.atleast_2d", read_view}, {"aten.atleast_3d", read_view},
-        {"aten.repeat", read_repeat}, {"aten.repeat_interleave", read_made<repeat_interleave>}}},
+        {"aten.repeat_interleave", read_made<repeat_interleave>}}},
       {"squeeze", 1, 1, squeeze_attributes, infer_squeeze, evaluate_reshape, decompose_reshape,
        {{"squeeze", either, "input, dim=None", call_squeeze}},
        {{"aten.squeeze", read_squeeze}}},

@@ -190,8 +190,12 @@ Id repeated(const Given& g, Id x, Shape repeats) {
   extents.insert(extents.end(), shape.begin(), shape.end());
   for (std::size_t d = 0; d < repeats.size(); ++d) {
     if (repeats[d] < 0) g.refuse("repeats of at least 0", x);
-    apart.insert(apart.end(), {1, extents[d]});
-    wide.insert(wide.end(), {repeats[d], extents[d]});
+    if (repeats[d] != 1) {
+      apart.push_back(1);
+      wide.push_back(repeats[d]);
+    }
+    apart.push_back(extents[d]);
+    wide.push_back(extents[d]);
     whole.push_back(repeats[d] * extents[d]);
   }
   if (apart.size() <= max_dimensions) return g.reshape(g.expand(g.reshape(x, apart), wide), whole);
@@ -274,7 +278,7 @@ Composites rearrangements() {
        made<pixel_shuffle>("aten.pixel_shuffle", in_functional | in_torch, "input, upscale_factor", "PixelShuffle"),
        made<pixel_unshuffle>("aten.pixel_unshuffle", in_functional | in_torch,
          "input, downscale_factor", "PixelUnshuffle"),
-       {{"repeat", as_method, "input, *repeats", call_made<repeat>}},
+       made<repeat>("aten.repeat", as_method, "input, *repeats"),
        made<roll>("aten.roll", either, "input, shifts, dims=None"),
        made<tile>("aten.tile", either, "input, *dims"),
        made<trace>("aten.trace", either, "input")},
