@@ -90,45 +90,39 @@ def activation_of(activation):
     return activation
 
 
-class TransformerEncoderLayer(nn.Module):
+class TransformerLayer(nn.Module):
+    has_memory = False
+
     def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation=F.relu, layer_norm_eps=1e-5,
                  batch_first=False, norm_first=False, bias=True, device=None, dtype=None):
         super().__init__()
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first)
+        def norm(): return nn.LayerNorm(d_model, eps=layer_norm_eps, bias=bias)
+        def attention(): return MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first)
+        self.self_attn = attention()
+        if self.has_memory:
+            self.multihead_attn = attention()
         self.linear1 = nn.Linear(d_model, dim_feedforward, bias=bias)
         self.linear2 = nn.Linear(dim_feedforward, d_model, bias=bias)
-        self.norm1 = nn.LayerNorm(d_model, eps=layer_norm_eps, bias=bias)
-        self.norm2 = nn.LayerNorm(d_model, eps=layer_norm_eps, bias=bias)
+        self.norm1, self.norm2 = norm(), norm()
+        if self.has_memory:
+            self.norm3 = norm()
         self.norm_first = norm_first
         self.activation = activation_of(activation)
 
+    def added(self, x, norm, part): return x + part(norm(x)) if self.norm_first else norm(x + part(x))
+    def fed(self, x): return self.linear2(self.activation(self.linear1(x)))
+
+
+class TransformerEncoderLayer(TransformerLayer):
     def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
         def attended(x):
             return self.self_attn(x, x, x, attn_mask=src_mask, key_padding_mask=src_key_padding_mask,
                                   need_weights=False)[0]
-        def fed(x):
-            return self.linear2(self.activation(self.linear1(x)))
-        x = src
-        if self.norm_first:
-            x = x + attended(self.norm1(x))
-            return x + fed(self.norm2(x))
-        x = self.norm1(x + attended(x))
-        return self.norm2(x + fed(x))
+        return self.added(self.added(src, self.norm1, attended), self.norm2, self.fed)
 
 
-class TransformerDecoderLayer(nn.Module):
-    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation=F.relu, layer_norm_eps=1e-5,
-                 batch_first=False, norm_first=False, bias=True, device=None, dtype=None):
-        super().__init__()
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first)
-        self.linear1 = nn.Linear(d_model, dim_feedforward, bias=bias)
-        self.linear2 = nn.Linear(dim_feedforward, d_model, bias=bias)
-        self.norm1 = nn.LayerNorm(d_model, eps=layer_norm_eps, bias=bias)
-        self.norm2 = nn.LayerNorm(d_model, eps=layer_norm_eps, bias=bias)
-        self.norm3 = nn.LayerNorm(d_model, eps=layer_norm_eps, bias=bias)
-        self.norm_first = norm_first
-        self.activation = activation_of(activation)
+class TransformerDecoderLayer(TransformerLayer):
+    has_memory = True
 
     def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,
                 memory_key_padding_mask=None, tgt_is_causal=False, memory_is_causal=False):
@@ -138,16 +132,9 @@ class TransformerDecoderLayer(nn.Module):
         def remembered(x):
             return self.multihead_attn(x, memory, memory, attn_mask=memory_mask,
                                        key_padding_mask=memory_key_padding_mask, need_weights=False)[0]
-        def fed(x):
-            return self.linear2(self.activation(self.linear1(x)))
-        x = tgt
-        if self.norm_first:
-            x = x + attended(self.norm1(x))
-            x = x + remembered(self.norm2(x))
-            return x + fed(self.norm3(x))
-        x = self.norm1(x + attended(x))
-        x = self.norm2(x + remembered(x))
-        return self.norm3(x + fed(x))
+        x = self.added(tgt, self.norm1, attended)
+        x = self.added(x, self.norm2, remembered)
+        return self.added(x, self.norm3, self.fed)
 
 
 class TransformerEncoder(nn.Module):
