@@ -7,7 +7,7 @@
 namespace deplo::ir::torch {
 
 bool Given::has(std::string_view argument) const {
-  if (expression_ != nullptr) return expression_->given(argument);
+  if (expression_ != nullptr) return expression_->given(argument) || expression_->is_misplaced_none(argument);
   return file_->has(argument) || (argument == "input" && file_->has("self"));
 }
 

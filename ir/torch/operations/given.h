@@ -31,7 +31,8 @@ class Given : public Caller {
   bool is_in_file() const { return file_ != nullptr; }
   std::string_view name() const { return expression_ != nullptr ? expression_->name : file_->function; }
   std::string_view op() const { return expression_ != nullptr ? expression_->op : file_->op; }
-  bool has(std::string_view argument) const;  // whether the argument is given and not None
+  /// Whether the argument is given and not None. A None that is not the default counts, and the accessors refuse it.
+  bool has(std::string_view argument) const;
   /// In files, the argument `input` is called `self`.
   Id tensor(std::string_view argument) const;
   std::optional<Id> optional_tensor(std::string_view argument) const;

@@ -147,6 +147,7 @@ TEST(ExpressionErrors, Arguments) {
       {x + "F.cross_entropy(x, x, reduce=True)", "1:26", "cross_entropy: expected None (no other value is supported)"},
       {x + "F.nll_loss(x, x, reduction='all')", "1:26", "nll_loss: expected 'none', 'mean' or 'sum' for reduction"},
       {x + "F.mse_loss(x, x, reduction=None)", "1:26", "mse_loss: expected 'none', 'mean' or 'sum' for reduction"},
+      {x + "x.diff(n=None)", "1:26", "diff: expected an integer for n, found None"},
       {x + "F.softmax(x, dim=2)", "1:26", "softmax: expected"},
       {x + "F.gelu(x, 'fast')", "1:26", "gelu: expected"},
       {x + "x.view(2, 4)", "1:26", "reshape: expected a shape of 6 elements"},

@@ -195,6 +195,13 @@ const Value& Call::value(std::string_view parameter) const {
   return *v;
 }
 
+bool Call::is_misplaced_none(std::string_view parameter) const {
+  if (!has(parameter) || given(parameter)) return false;
+  const std::vector<Formal> all = formals(signature_);
+  const std::string_view fallback = std::ranges::find(all, parameter, &Formal::name)->fallback;
+  return !fallback.empty() && fallback != "None";
+}
+
 Id Call::tensor(std::string_view parameter) const {
   if (!is_tensor(value(parameter))) fail(parameter, "a tensor");
   return session.tensor(value(parameter));

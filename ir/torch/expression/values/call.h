@@ -33,6 +33,8 @@ class Call {
   bool has(std::string_view parameter) const { return find(parameter) != nullptr; }
   const Value& value(std::string_view parameter) const;
   bool given(std::string_view parameter) const { return has(parameter) && !value(parameter).none(); }
+  /// Whether a parameter is None although it has another default. Its accessors refuse the None.
+  bool is_misplaced_none(std::string_view parameter) const;
 
   Id tensor(std::string_view parameter) const;
   std::vector<Id> tensors(std::string_view parameter) const;   // a list of at least one tensor

@@ -301,7 +301,7 @@ Composites elementary_functions() {
        made<log2>("aten.log2", either, one), made<logaddexp>("aten.logaddexp", either, "input, other"),
        made<logical_xor>("aten.logical_xor", either, "input, other"),
        made<logit>("aten.logit", either, "input, eps=None"), {{"mv", either, "input, vec", call_made<mv>}},
-       made<nan_to_num>("aten.nan_to_num", either, "input, nan=0.0, posinf=None, neginf=None"),
+       made<nan_to_num>("aten.nan_to_num", either, "input, nan=None, posinf=None, neginf=None"),
        made<round>("aten.round", either, "input, *, decimals=0"), made<sign>("aten.sgn", either, one),
        made<sign>("aten.sign", either, one), made<sinh>("aten.sinh", either, one),
        made<tan>("aten.tan", either, one), made<rounded<truncated>>("aten.trunc", either, one)},

@@ -14,13 +14,12 @@ namespace {
 std::string reduction_of(const Given& g) {
   for (const std::string_view argument : {"size_average", "reduce"})
     if (g.has(argument)) g.fail(argument, "None (no other value is supported)");
-  if (g.has("reduction") && !g.is_text("reduction")) {
+  if (g.is_in_file()) {
     const std::int64_t number = g.integer("reduction", 1);
     if (number < 0 || number > 2) g.fail("reduction", "0, 1 or 2");
     return number == 0 ? "none" : number == 1 ? "mean" : "sum";
   }
-  if (!g.has("reduction") && g.is_in_file()) return "mean";
-  const std::string text = g.text("reduction", "None");
+  const std::string text = g.is_text("reduction") ? g.text("reduction", "") : "";
   if (text != "none" && text != "mean" && text != "sum") g.fail("reduction", "'none', 'mean' or 'sum'");
   return text;
 }

@@ -106,7 +106,7 @@ Composites vector_norms() {
       {{"cosine_similarity", in_functional | in_torch, "x1, x2, dim=1, eps=1e-08",
         call_made<cosine_similarity>, "CosineSimilarity"},
        {"matrix_norm", in_linalg, "input, ord='fro', dim=None, keepdim=False, *, dtype=None", call_made<matrix_norm>},
-       {"norm", either, "input, p='fro', dim=None, keepdim=False, *, dtype=None", call_made<norm>},
+       {"norm", either, "input, p=None, dim=None, keepdim=False, *, dtype=None", call_made<norm>},
        {"norm", in_linalg, "input, ord=None, dim=None, keepdim=False, *, dtype=None", call_made<linalg_norm>},
        {"vecdot", in_linalg, "input, other, *, dim=-1", call_made<vecdot>},
        {"vector_norm", in_linalg, "input, ord=2, dim=None, keepdim=False, *, dtype=None", call_made<vector_norm>},

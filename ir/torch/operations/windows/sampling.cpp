@@ -278,8 +278,8 @@ Id roi_align(const Given& g) {
 Composites samplings() {
   using namespace sampling;
   return {
-      {{"affine_grid", in_functional, "theta, size, align_corners=False", call_made<affine_grid>},
-       {"grid_sample", in_functional, "input, grid, mode='bilinear', padding_mode='zeros', align_corners=False",
+      {{"affine_grid", in_functional, "theta, size, align_corners=None", call_made<affine_grid>},
+       {"grid_sample", in_functional, "input, grid, mode='bilinear', padding_mode='zeros', align_corners=None",
         call_made<sample>}},
       {{"aten.affine_grid_generator", read_made<affine_grid>}, {"aten.grid_sampler", read_made<sample>},
        {"aten.grid_sampler_2d", read_made<sample>}, {"torchvision.deform_conv2d", read_made<deform_conv2d>},
