@@ -8,7 +8,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "ir/torch/operations/family.h"
+#include "ir/torch/operations/given.h"
 
 namespace deplo::ir::torch {
 namespace sorting {
@@ -322,15 +322,11 @@ int decompose_argsort(Emitter& e, const TensorCall& call) {
   return e.convert(Sorter(e, dim, call.node.flag("descending")).indices(x, call.shape()[dim]), call.dtype());
 }
 
-// Sorted values, and their indices in the argument.
-struct Sorted {
-  Id values, indices;
-};
-
-// Returns the first `count` elements along a dimension in sorted order, or all of them if `count` is negative.
-Sorted sorted(const Caller& c, Id x, std::int64_t dim, bool descending, std::int64_t count = -1) {
-  const Id indices = c.call("argsort", {x}, {{"dim", dim}, {"descending", descending}, {"count", count}});
-  return {c.call("gather", {x, indices}, {{"dim", dim}}), indices};
+// Returns the first `count` elements along a dimension in sorted order, or all of them if `count` is negative; and their
+// indices.
+std::vector<Id> sorted(const Given& g, Id x, std::int64_t dim, bool descending, std::int64_t count = -1) {
+  const Id indices = g.call("argsort", {x}, {{"dim", dim}, {"descending", descending}, {"count", count}});
+  return {g.call("gather", {x, indices}, {{"dim", dim}}), indices};
 }
 
 void check_count(const Node& x, std::int64_t dim, std::int64_t count) {
@@ -341,41 +337,24 @@ void check_count(const Node& x, std::int64_t dim, std::int64_t count) {
   if (count < 0 || count > extent) throw Error(fmt::format("topk: expected a k from 0 to {}, found {}", extent, count));
 }
 
-python::Value pair(const Sorted& s) {
-  return python::make_values_and_indices({python::Tensor{s.values}}, {python::Tensor{s.indices}});
-}
-
-python::Value call_sort(const python::Call& c) {
-  return pair(sorted(caller_of(c), c.tensor("input"), c.integer("dim"), c.flag("descending")));
+std::vector<Id> sort(const Given& g) {
+  g.ignore({"stable"});
+  return sorted(g, g.tensor("input"), g.integer("dim", -1), g.flag("descending", false));
 }
 
 // The result is always sorted. PyTorch leaves the order open if `sorted` is False.
-python::Value call_topk(const python::Call& c) {
-  const Id x = c.tensor("input");
-  check_count(c.session.node(x), c.integer("dim"), c.integer("k"));
-  return pair(sorted(caller_of(c), x, c.integer("dim"), c.flag("largest"), c.integer("k")));
+std::vector<Id> topk(const Given& g) {
+  g.ignore({"sorted"});
+  const Id x = g.tensor("input");
+  const std::int64_t k = g.integer("k"), dim = g.integer("dim", -1);
+  check_count(g.node(x), dim, k);
+  return sorted(g, x, dim, g.flag("largest", true), k);
 }
 
 std::vector<Id> read_argsort(pt2::Call& call) {
   call.ignore({"stable"});
   const Id x = call.tensor("self");
   return call.node({x}, {{"dim", call.integer("dim", -1)}, {"descending", call.flag("descending", false)}});
-}
-
-std::vector<Id> read_sort(pt2::Call& call) {
-  call.ignore({"stable"});
-  const Id x = call.tensor("self");
-  const Sorted s = sorted(caller_of(call), x, call.integer("dim", -1), call.flag("descending", false));
-  return {s.values, s.indices};
-}
-
-std::vector<Id> read_topk(pt2::Call& call) {
-  call.ignore({"sorted"});
-  const Id x = call.tensor("self");
-  const std::int64_t k = call.integer("k"), dim = call.integer("dim", -1);
-  check_count(call.builder().node(x), dim, k);
-  const Sorted s = sorted(caller_of(call), x, dim, call.flag("largest", true), k);
-  return {s.values, s.indices};
 }
 
 // searchsorted
@@ -437,35 +416,20 @@ int decompose_searchsorted(Emitter& e, const TensorCall& call) {
 }
 
 // Common part of searchsorted and bucketize. `right`: a value lies to the right of equal boundaries.
-python::Value search(const python::Call& c, std::string_view sequence, std::string_view values, bool right) {
-  const Id boundaries = c.tensor(sequence), searched = c.tensor(values);
-  const DType common = promote_types(c.type(boundaries).dtype, c.type(searched).dtype);
-  return c.node({c.session.cast(boundaries, common), c.session.cast(searched, common)}, {{"right", right}});
+Id search(const Given& g, std::string_view sequence, bool right) {
+  g.ignore({"out_int32"});
+  const Id boundaries = g.tensor(sequence), searched = g.tensor("input");
+  const DType common = promote_types(g.dtype(boundaries), g.dtype(searched));
+  return g.call("searchsorted", {g.to(boundaries, common), g.to(searched, common)}, {{"right", right}});
 }
 
-python::Value call_searchsorted(const python::Call& c) {
-  bool right = c.flag("right");
-  if (c.given("side")) {
-    if (c.text("side") != "left" && c.text("side") != "right") c.fail("side", "'left' or 'right'");
-    right = c.text("side") == "right";
-  }
-  return search(c, "sorted_sequence", "input", right);
+Id searchsorted(const Given& g) {
+  const std::string side = g.text("side", g.flag("right", false) ? "right" : "left");
+  if (side != "left" && side != "right") g.fail("side", "'left' or 'right'");
+  return search(g, "sorted_sequence", side == "right");
 }
 
-python::Value call_bucketize(const python::Call& c) { return search(c, "boundaries", "input", c.flag("right")); }
-
-std::vector<Id> read_searchsorted(pt2::Call& call) {
-  call.ignore({"out_int32"});
-  const bool right = call.flag("right", false) || call.text("side", "left") == "right";
-  const Id sequence = call.tensor("sorted_sequence");
-  return call.node({sequence, call.tensor("self")}, {{"right", right}});
-}
-
-std::vector<Id> read_bucketize(pt2::Call& call) {
-  call.ignore({"out_int32"});
-  const Id boundaries = call.tensor("boundaries");
-  return call.node({boundaries, call.tensor("self")}, {{"right", call.flag("right", false)}});
-}
+Id bucketize(const Given& g) { return search(g, "boundaries", g.flag("right", false)); }
 
 }  // namespace
 }  // namespace sorting
@@ -476,15 +440,15 @@ std::vector<Operation> sort_operations() {
   return {
       {"argsort", 1, 1, argsort_attributes, infer_argsort, evaluate_argsort, decompose_argsort,
        {{"argsort", either, "input, dim=-1, descending=False, *, stable=False", call_plain},
-        {"sort", either, "input, dim=-1, descending=False, *, stable=False", call_sort},
-        {"topk", either, "input, k, dim=-1, largest=True, sorted=True", call_topk}},
-       {{"aten.argsort", read_argsort}, {"aten.sort", read_sort}, {"aten.topk", read_topk}}},
+        {"sort", either, "input, dim=-1, descending=False, *, stable=False", call_with_indices<sort>},
+        {"topk", either, "input, k, dim=-1, largest=True, sorted=True", call_with_indices<topk>}},
+       {{"aten.argsort", read_argsort}, {"aten.sort", read_made<sort>}, {"aten.topk", read_made<topk>}}},
       {"searchsorted", 2, 2, searchsorted_attributes, infer_searchsorted, evaluate_searchsorted,
        decompose_searchsorted,
        {{"searchsorted", in_torch, "sorted_sequence, input, *, out_int32=False, right=False, side=None",
-         call_searchsorted},
-        {"bucketize", in_torch, "input, boundaries, *, out_int32=False, right=False", call_bucketize}},
-       {{"aten.searchsorted", read_searchsorted}, {"aten.bucketize", read_bucketize}}},
+         call_made<searchsorted>},
+        {"bucketize", in_torch, "input, boundaries, *, out_int32=False, right=False", call_made<bucketize>}},
+       {{"aten.searchsorted", read_made<searchsorted>}, {"aten.bucketize", read_made<bucketize>}}},
   };
 }
 // clang-format on

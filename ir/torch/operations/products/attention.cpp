@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "ir/torch/operations/family.h"
+#include "ir/torch/operations/given.h"
 #include "ir/torch/operations/ops.h"
 
 namespace deplo::ir::torch {
@@ -214,29 +214,18 @@ int decompose_attention(Emitter& e, const TensorCall& call) {
   return e.convert(contract(e, probabilities(e, call, masked(e, call, scores)), v, false, call.shape()), call.dtype());
 }
 
-python::Value call_attention(const python::Call& c) {
-  std::vector<Id> args = {c.tensor("query"), c.tensor("key"), c.tensor("value")};
-  if (c.given("attn_mask")) args.push_back(c.tensor("attn_mask"));
-  if (c.number("dropout_p") != 0) c.fail("dropout_p", "0 (dropout is not supported)");
-  Attributes attributes = {{"is_causal", c.flag("is_causal")}, {"enable_gqa", c.flag("enable_gqa")}};
-  if (c.given("scale")) attributes.emplace("scale", c.number("scale"));
-  return c.node(std::move(args), std::move(attributes));
+// The device-specific functions of `.pt2` files return more outputs, which are not supported.
+Id attention(const Given& g) {
+  g.ignore({"return_debug_mask", "compute_log_sumexp"});
+  std::vector<Id> args = {g.tensor("query"), g.tensor("key"), g.tensor("value")};
+  for (const std::string_view mask : {"attn_mask", "attn_bias"})
+    if (g.has(mask)) args.push_back(g.tensor(mask));
+  if (g.number("dropout_p", 0) != 0)
+    g.fail("dropout_p", g.is_in_file() ? "0 (a model in eval mode)" : "0 (dropout is not supported)");
+  Attributes attributes = {{"is_causal", g.flag("is_causal", false)}, {"enable_gqa", g.flag("enable_gqa", false)}};
+  if (g.has("scale")) attributes.emplace("scale", g.number("scale", 1));
+  return g.call("scaled_dot_product_attention", std::move(args), std::move(attributes));
 }
-
-// The device-specific variants return more outputs, which are not supported.
-std::vector<Id> attention(pt2::Call& call, std::string_view mask) {
-  std::vector<Id> args = {call.tensor("query"), call.tensor("key"), call.tensor("value")};
-  if (call.has(mask)) args.push_back(call.tensor(mask));
-  if (call.number("dropout_p", 0) != 0) call.fail("dropout_p", "0 (a model in eval mode)");
-  Attributes attributes = {{"is_causal", call.flag("is_causal", false)},
-                           {"enable_gqa", call.flag("enable_gqa", false)}};
-  if (call.has("scale")) attributes["scale"] = call.number("scale", 1);
-  call.ignore({"return_debug_mask", "compute_log_sumexp"});
-  return call.node(std::move(args), std::move(attributes));
-}
-
-std::vector<Id> read_attention(pt2::Call& call) { return attention(call, "attn_mask"); }
-std::vector<Id> read_efficient_attention(pt2::Call& call) { return attention(call, "attn_bias"); }
 
 constexpr std::string_view attention_signature =
     "query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False";
@@ -246,12 +235,13 @@ constexpr std::string_view attention_signature =
 // clang-format off
 std::vector<Operation> attention_operations() {
   return {
-      {"scaled_dot_product_attention", 3, 4, attention_attributes, infer_attention, evaluate_attention, decompose_attention,
-       {{"scaled_dot_product_attention", in_functional, attention_signature, call_attention}},
-       {{"aten.scaled_dot_product_attention", read_attention},
-        {"aten._scaled_dot_product_efficient_attention", read_efficient_attention},
-        {"aten._scaled_dot_product_flash_attention", read_attention},
-        {"aten._scaled_dot_product_flash_attention_for_cpu", read_attention}}},
+      {"scaled_dot_product_attention", 3, 4, attention_attributes, infer_attention, evaluate_attention,
+       decompose_attention,
+       {{"scaled_dot_product_attention", in_functional, attention_signature, call_made<attention>}},
+       {{"aten.scaled_dot_product_attention", read_made<attention>},
+        {"aten._scaled_dot_product_efficient_attention", read_made<attention>},
+        {"aten._scaled_dot_product_flash_attention", read_made<attention>},
+        {"aten._scaled_dot_product_flash_attention_for_cpu", read_made<attention>}}},
   };
 }
 // clang-format on
