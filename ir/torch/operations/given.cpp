@@ -41,6 +41,12 @@ std::vector<std::optional<Id>> Given::optional_tensors(std::string_view argument
   return result;
 }
 
+Id Given::converted_input() const {
+  ignore({"dtype"});
+  const Id x = tensor("input");
+  return to(x, dtype_or(dtype(x)));
+}
+
 Id Given::operand(std::string_view argument, int position) const {
   return expression_ != nullptr ? expression_->operand(argument, position) : file_->operand(in_file(argument));
 }
@@ -141,6 +147,11 @@ void Given::require_float(Id id) const {
 
 void Given::refuse(std::string_view what, Id found) const {
   throw Error(fmt::format("{}: expected {}, found {}", name(), what, print(type(found))));
+}
+
+Id converted_call(const Given& g, Attributes attributes) {
+  const Id result = g.call(g.op(), {g.converted_input()}, std::move(attributes));
+  return g.to(result, g.dtype_or(g.dtype(result)));
 }
 
 namespace {

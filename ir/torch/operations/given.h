@@ -39,6 +39,8 @@ class Given : public Caller {
   std::vector<Id> tensors(std::string_view argument) const;
   /// Reads a list or tuple of tensors and None; None becomes nullopt.
   std::vector<std::optional<Id>> optional_tensors(std::string_view argument) const;
+  /// Returns the tensor `input`, converted to the dtype that the argument `dtype` requests.
+  Id converted_input() const;
   /// Returns a tensor. A number becomes a scalar node, which is named after its position in the call of an expression.
   Id operand(std::string_view argument, int position = 1) const;
   double number(std::string_view argument, double fallback) const;
@@ -77,6 +79,10 @@ class Given : public Caller {
   pt2::Call* file_ = nullptr;
   bool vectors_ = false;
 };
+
+/// Makes the call of an operation on `input`. The tensor and the result get the dtype that the call requests: the sum of
+/// an int32 is an int64 unless another type is requested.
+Id converted_call(const Given&, Attributes);
 
 /// log(1 + x), without loss of digits near 0.
 Id log_of_1_plus(const Given&, Id x);

@@ -74,12 +74,7 @@ std::vector<Id> running_extreme(const Given& g) {
   return {g.to(extreme, g.dtype(given)), g.to(index, DType::i64)};
 }
 
-python::Value call_cumsum(const python::Call& c) { return c.node({c.converted("input")}, {{"dim", c.integer("dim")}}); }
-
-std::vector<Id> read_cumsum(pt2::Call& call) {
-  const Id x = call.converted("self");
-  return call.node({x}, {{"dim", call.integer("dim")}});
-}
+Id cumulative(const Given& g) { return converted_call(g, {{"dim", g.integer("dim")}}); }
 
 }  // namespace
 
@@ -93,11 +88,11 @@ std::vector<Operation> order_operations() {
        {{"cummin", either, "input, dim", call_with_indices<along_dimension<running_extreme<false>>>}},
        {{"aten.cummin", read_made<along_dimension<running_extreme<false>>>}}},
       {"cumprod", 1, 1, dim_attribute, infer_cumsum, evaluate_cumprod, decompose_scan<Op::multiply>,
-       {{"cumprod", either, "input, dim, *, dtype=None", call_cumsum}},
-       {{"aten.cumprod", read_cumsum}}},
+       {{"cumprod", either, "input, dim, *, dtype=None", call_made<cumulative>}},
+       {{"aten.cumprod", read_made<cumulative>}}},
       {"cumsum", 1, 1, dim_attribute, infer_cumsum, evaluate_cumsum, decompose_scan<Op::add>,
-       {{"cumsum", either, "input, dim, *, dtype=None", call_cumsum}},
-       {{"aten.cumsum", read_cumsum}}},
+       {{"cumsum", either, "input, dim, *, dtype=None", call_made<cumulative>}},
+       {{"aten.cumsum", read_made<cumulative>}}},
   };
 }
 // clang-format on

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "ir/torch/operations/family.h"
+#include "ir/torch/operations/given.h"
 
 namespace deplo::ir::torch {
 namespace {
@@ -53,27 +53,20 @@ int decompose_log_softmax(Emitter& e, const TensorCall& call) {
   return e.convert(with(e, Op::subtract, shifted, e.elementwise(Op::log, {sum}, "log"), "ew"), call.dtype());
 }
 
-python::Value call_softmax(const python::Call& c) {
-  const Id x = c.converted("input");
-  const std::size_t rank = c.type(x).shape.size();
+Id softmax(const Given& g) {
+  if (g.flag("half_to_float", false)) g.fail("half_to_float", "False");
+  const std::size_t rank = g.rank(g.tensor("input"));
   const std::int64_t usual = rank == 0 || rank == 1 || rank == 3 ? 0 : 1;  // PyTorch's default dimension
-  return c.node({x}, {{"dim", c.given("dim") ? c.integer("dim") : usual}});
-}
-
-std::vector<Id> read_softmax(pt2::Call& call) {
-  if (call.flag("half_to_float", false)) call.fail("half_to_float", "False");
-  const Id x = call.converted("self");
-  return call.node({x}, {{"dim", call.integer("dim")}});
+  return converted_call(g, {{"dim", g.integer("dim", usual)}});
 }
 
 // Like softmax, but a row of -inf gives 0.
-std::vector<Id> read_safe_softmax(pt2::Call& call) {
-  const Id x = call.converted("self");
-  const std::int64_t dim = call.integer("dim");
-  const Id largest = call.add("amax", {x}, {{"dims", std::vector{dim}}, {"keepdim", true}});
-  const Id hidden = call.add("eq", {largest, call.builder().scalar(-infinity, DType::f32)});
-  const Id zero = call.builder().scalar(0, DType::f32);
-  return {call.add("where", {hidden, zero, call.add("softmax", {x}, {{"dim", dim}})})};
+Id safe_softmax(const Given& g) {
+  const Id x = g.converted_input();
+  const std::int64_t dim = g.integer("dim");
+  const Id largest = g.call("amax", {x}, {{"dims", Shape{dim}}, {"keepdim", true}});
+  const Id hidden = g.apply("eq", largest, -infinity), zero = g.scalar(0);
+  return g.where(hidden, zero, g.call("softmax", {x}, {{"dim", dim}}));
 }
 
 // layer_norm, rms_norm
@@ -171,46 +164,28 @@ int decompose_rms_norm(Emitter& e, const TensorCall& call) {
 
 // Returns the number of normalised dimensions, which are the last ones. Throws Error unless their extents equal
 // normalized_shape.
-std::int64_t normalised_dims(const python::Call& c, Id x) {
-  const Shape normalised = c.integers("normalized_shape"), &shape = c.type(x).shape;
+std::int64_t normalised_dims(const Given& g, Id x) {
+  const Shape normalised = g.integers("normalized_shape", Shape{}), shape = g.shape(x);
   const bool fits = !normalised.empty() && normalised.size() <= shape.size() &&
                     std::equal(normalised.rbegin(), normalised.rend(), shape.rbegin());
   if (!fits)
     throw Error(
-        fmt::format("{}: expected an input that ends in {}, found {}", c.name, print(normalised), print(shape)));
+        fmt::format("{}: expected an input that ends in {}, found {}", g.name(), print(normalised), print(shape)));
   return static_cast<std::int64_t>(normalised.size());
 }
 
-python::Value call_layer_norm(const python::Call& c) {
-  const Id x = c.tensor("input");
+// layer_norm and rms_norm. native_layer_norm and _fused_rms_norm also return the mean and 1/σ, which are not supported.
+Id norm(const Given& g) {
+  g.ignore({"cudnn_enable"});
+  const Id x = g.tensor("input");
   std::vector<Id> args = {x};
-  const bool weight = c.given("weight"), bias = c.given("bias");
-  if (weight) args.push_back(c.tensor("weight"));
-  if (weight && bias) args.push_back(c.tensor("bias"));
-  python::Value normalised = c.node(std::move(args), {{"dims", normalised_dims(c, x)}, {"eps", c.number("eps")}});
-  if (weight || !bias) return normalised;
-  return {python::Tensor{c.session.call("add", {normalised.as<python::Tensor>()->id, c.tensor("bias")})}};
-}
-
-python::Value call_rms_norm(const python::Call& c) {
-  const Id x = c.tensor("input");
-  std::vector<Id> args = {x};
-  if (c.given("weight")) args.push_back(c.tensor("weight"));
-  Attributes attributes = {{"dims", normalised_dims(c, x)}};
-  if (c.given("eps")) attributes.emplace("eps", c.number("eps"));
-  return c.node(std::move(args), std::move(attributes));
-}
-
-// native_layer_norm and _fused_rms_norm also return the mean and 1/σ, which are not supported.
-std::vector<Id> read_norm(pt2::Call& call) {
-  std::vector<Id> args = {call.tensor("input")};
-  Attributes attributes = {{"dims", static_cast<std::int64_t>(call.integers("normalized_shape").size())}};
-  if (call.has("eps")) attributes["eps"] = call.number("eps", 0);
-  if (call.has("bias") && !call.has("weight")) call.fail("weight", "a tensor if a bias is given");
-  if (call.has("weight")) args.push_back(call.tensor("weight"));
-  if (call.has("bias")) args.push_back(call.tensor("bias"));
-  call.ignore({"cudnn_enable"});
-  return call.node(std::move(args), std::move(attributes));
+  const bool weight = g.has("weight"), bias = g.has("bias");
+  if (weight) args.push_back(g.tensor("weight"));
+  if (weight && bias) args.push_back(g.tensor("bias"));
+  Attributes attributes = {{"dims", normalised_dims(g, x)}};
+  if (g.has("eps")) attributes.emplace("eps", g.number("eps", 0));
+  const Id normalised = g.call(g.op(), std::move(args), std::move(attributes));
+  return weight || !bias ? normalised : g.apply("add", normalised, g.tensor("bias"));
 }
 
 constexpr std::string_view along_dim = "input, dim, dtype=None",
@@ -229,19 +204,22 @@ std::vector<Operation> normalisation_operations() {
   return {
       {"layer_norm", 1, 3, layer_norm_attributes, infer_norm, evaluate_layer_norm, decompose_layer_norm,
        {{"layer_norm", in_torch | in_functional, "input, normalized_shape, weight=None, bias=None, eps=1e-05",
-         call_layer_norm}},
-       {{"aten.layer_norm", read_norm}, {"aten.native_layer_norm", read_norm}}},
+         call_made<norm>}},
+       {{"aten.layer_norm", read_made<norm>}, {"aten.native_layer_norm", read_made<norm>}}},
       {"log_softmax", 1, 1, dim_attribute, infer_softmax, evaluate_softmax<true>, decompose_log_softmax,
-       {{"log_softmax", either, along_dim, call_softmax}, {"log_softmax", in_functional, along_any_dim, call_softmax},
+       {{"log_softmax", either, along_dim, call_made<softmax>},
+        {"log_softmax", in_functional, along_any_dim, call_made<softmax>},
         {"LogSoftmax", stateless_module, "dim=None"}},
-       {{"aten.log_softmax", read_softmax}, {"aten._log_softmax", read_softmax}}},
+       {{"aten.log_softmax", read_made<softmax>}, {"aten._log_softmax", read_made<softmax>}}},
       {"rms_norm", 1, 2, rms_norm_attributes, infer_norm, evaluate_rms_norm, decompose_rms_norm,
-       {{"rms_norm", in_torch | in_functional, "input, normalized_shape, weight=None, eps=None", call_rms_norm}},
-       {{"aten.rms_norm", read_norm}, {"aten._fused_rms_norm", read_norm}}},
+       {{"rms_norm", in_torch | in_functional, "input, normalized_shape, weight=None, eps=None", call_made<norm>}},
+       {{"aten.rms_norm", read_made<norm>}, {"aten._fused_rms_norm", read_made<norm>}}},
       {"softmax", 1, 1, dim_attribute, infer_softmax, evaluate_softmax<false>, decompose_softmax,
-       {{"softmax", either, along_dim, call_softmax}, {"softmax", in_functional, along_any_dim, call_softmax},
+       {{"softmax", either, along_dim, call_made<softmax>},
+        {"softmax", in_functional, along_any_dim, call_made<softmax>},
         {"Softmax", stateless_module, "dim=None"}},
-       {{"aten.softmax", read_softmax}, {"aten._softmax", read_softmax}, {"aten._safe_softmax", read_safe_softmax}}},
+       {{"aten.softmax", read_made<softmax>}, {"aten._softmax", read_made<softmax>},
+        {"aten._safe_softmax", read_made<safe_softmax>}}},
   };
 }
 // clang-format on

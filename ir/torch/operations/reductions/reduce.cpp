@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "ir/torch/operations/family.h"
+#include "ir/torch/operations/given.h"
 
 namespace deplo::ir::torch {
 namespace {
@@ -187,18 +187,14 @@ int decompose_var(Emitter& e, const TensorCall& call) {
   return finish(e, call, e.convert(divided_sum(e, square, dims, std::max(degrees, 0.0)), call.dtype()));
 }
 
-// In expressions
+// In expressions and `.pt2` files
 
-Attributes dims_of(const python::Call& c) {
-  Attributes attributes = {{"keepdim", c.flag("keepdim")}};
-  if (c.given("dim")) attributes.emplace("dims", c.integers("dim"));
-  return attributes;
+// `dim` may be one dimension (`prod`, `max`), a list, or None for all dimensions.
+Attributes dims_of(const Given& g) {
+  return {{"dims", g.integers("dim", Shape{})}, {"keepdim", g.flag("keepdim", false)}};
 }
 
-python::Value call_reduction(const python::Call& c) {
-  Attributes attributes = dims_of(c);
-  return c.node({c.converted("input")}, std::move(attributes));
-}
+Id reduction(const Given& g) { return converted_call(g, dims_of(g)); }
 
 // max and min of all elements, of two tensors, or along a dimension. In the last case PyTorch also returns the indices
 // of the extremes, which are not computed here.
@@ -228,50 +224,29 @@ python::Value call_std(const python::Call& c) {
 }
 
 // argmax, argmin: without `dim`, all elements count as one vector.
-python::Value call_arg_extreme(const python::Call& c) {
-  Id x = c.tensor("input");
-  const Shape shape = c.type(x).shape;
-  const bool all = !c.given("dim");
-  if (all) x = c.session.call("reshape", {x}, {{"shape", Shape{-1}}});
-  const std::int64_t dim = all ? 0 : c.integer("dim");
-  const Id extreme = c.session.call(c.op, {x}, {{"dims", Shape{dim}}, {"keepdim", !all && c.flag("keepdim")}});
-  const Id index = extreme_index(caller_of(c), c.session.node(extreme));
-  if (!all || !c.flag("keepdim")) return {python::Tensor{index}};
-  return {python::Tensor{c.session.call("reshape", {index}, {{"shape", Shape(shape.size(), 1)}})}};
+Id arg_extreme(const Given& g) {
+  Id x = g.tensor("input");
+  const std::size_t rank = g.rank(x);
+  const bool all = !g.has("dim"), keepdim = g.flag("keepdim", false);
+  if (all) x = g.call("reshape", {x}, {{"shape", Shape{-1}}});
+  const std::int64_t dim = all ? 0 : g.integer("dim");
+  const Id extreme = g.call(g.op(), {x}, {{"dims", Shape{dim}}, {"keepdim", !all && keepdim}});
+  const Id index = extreme_index(g, g.node(extreme));
+  return all && keepdim ? g.reshape(index, Shape(rank, 1)) : index;
 }
 
 // In `.pt2` files
 
-Attributes dims_of(pt2::Call& call) {
-  return {{"dims", call.integers("dim")}, {"keepdim", call.flag("keepdim", false)}};
-}
-
-// `dim` may be one dimension (`prod`, `max`), a list, or None for all dimensions.
-std::vector<Id> read_reduction(pt2::Call& call) {
-  const Id x = call.converted("self");
-  return call.node({x}, dims_of(call));
-}
-
 // max.other is an elementwise maximum. max.dim also returns indices, which are computed only if something reads them.
 std::vector<Id> read_extremum(pt2::Call& call) {
   if (!call.has("other")) {
-    std::vector<Id> results = read_reduction(call);
+    std::vector<Id> results = {reduction(Given(call))};
     if (call.outputs().size() > 1 && call.is_read(1))
       results.push_back(extreme_index(caller_of(call), call.builder().node(results[0])));
     return results;
   }
   const Id self = call.tensor("self");
   return {call.add(call.op == "amax" ? "maximum" : "minimum", {self, call.tensor("other")})};
-}
-
-std::vector<Id> read_arg_extreme(pt2::Call& call) {
-  Id x = call.tensor("self");
-  const bool all = !call.has("dim"), keepdim = call.flag("keepdim", false);
-  if (all) x = call.add("reshape", {x}, {{"shape", Shape{-1}}});
-  const std::int64_t dim = all ? 0 : call.integer("dim");
-  const Id extreme = call.add(call.op, {x}, {{"dims", Shape{dim}}, {"keepdim", !all && keepdim}});
-  const Id index = extreme_index(caller_of(call), call.builder().node(extreme));
-  return {call.reshape(index, call.output_type().shape)};
 }
 
 // any, all: whether the maximum (any) or the minimum (all) of the booleans is true.
@@ -283,19 +258,19 @@ std::vector<Id> read_truth(pt2::Call& call) {
         call.add("full", {}, {{"shape", call.output_type().shape}, {"value", of_nothing}, {"dtype", DType::boolean}})};
   }
   const Id x = call.to(call.to(call.tensor("self"), DType::boolean), DType::i32);
-  return {call.to(call.add(call.op, {x}, dims_of(call)), call.output_type().dtype)};
+  return {call.to(call.add(call.op, {x}, dims_of(Given(call))), call.output_type().dtype)};
 }
 
 // In PyTorch, any and all of uint8 are uint8.
 python::Value call_truth(const python::Call& c) {
   const DType dtype = c.type(c.tensor("input")).dtype == DType::u8 ? DType::u8 : DType::boolean;
   const Id x = c.session.cast(c.session.cast(c.tensor("input"), DType::boolean), DType::i32);
-  return {python::Tensor{c.session.cast(c.session.call(c.op, {x}, dims_of(c)), dtype)}};
+  return {python::Tensor{c.session.cast(c.session.call(c.op, {x}, dims_of(Given(c))), dtype)}};
 }
 
 Id variance(pt2::Call& call) {
   const Id x = call.tensor("self");
-  Attributes attributes = dims_of(call);
+  Attributes attributes = dims_of(Given(call));
   const double correction = call.has("correction") ? call.number("correction", 1) : call.flag("unbiased", true);
   if (correction != 0 && correction != 1) call.fail("correction", "0 or 1");
   attributes["correction"] = static_cast<std::int64_t>(correction);
@@ -332,28 +307,28 @@ std::vector<Operation> reduction_operations() {
   return {
       {"amax", 1, 1, reduce_attributes, infer_extremum, evaluate_amax, decompose_reduction<Op::maximum>,
        {{"any", either, extremum, call_truth},
-        {"amax", either, extremum, call_reduction}, {"max", either, extremum, call_extremum},
-        {"argmax", either, extremum, call_arg_extreme}},
-       {{"aten.amax", read_reduction}, {"aten.max", read_extremum}, {"aten.any", read_truth}, {"aten._is_any_true", read_truth},
-        {"aten.argmax", read_arg_extreme}}},
+        {"amax", either, extremum, call_made<reduction>}, {"max", either, extremum, call_extremum},
+        {"argmax", either, extremum, call_made<arg_extreme>}},
+       {{"aten.amax", read_made<reduction>}, {"aten.max", read_extremum}, {"aten.any", read_truth},
+        {"aten._is_any_true", read_truth}, {"aten.argmax", read_made<arg_extreme>}}},
       {"amin", 1, 1, reduce_attributes, infer_extremum, evaluate_amin, decompose_reduction<Op::minimum>,
        {{"all", either, extremum, call_truth},
-        {"amin", either, extremum, call_reduction}, {"min", either, extremum, call_extremum},
-        {"argmin", either, extremum, call_arg_extreme}},
-       {{"aten.amin", read_reduction}, {"aten.min", read_extremum}, {"aten.all", read_truth}, {"aten._is_all_true", read_truth},
-        {"aten.argmin", read_arg_extreme}}},
+        {"amin", either, extremum, call_made<reduction>}, {"min", either, extremum, call_extremum},
+        {"argmin", either, extremum, call_made<arg_extreme>}},
+       {{"aten.amin", read_made<reduction>}, {"aten.min", read_extremum}, {"aten.all", read_truth},
+        {"aten._is_all_true", read_truth}, {"aten.argmin", read_made<arg_extreme>}}},
       {"logsumexp", 1, 1, reduce_attributes, infer_mean, evaluate_logsumexp, decompose_logsumexp,
-       {{"logsumexp", either, "input, dim, keepdim=False", call_reduction}},
-       {{"aten.logsumexp", read_reduction}}},
+       {{"logsumexp", either, "input, dim, keepdim=False", call_made<reduction>}},
+       {{"aten.logsumexp", read_made<reduction>}}},
       {"mean", 1, 1, reduce_attributes, infer_mean, evaluate_mean, decompose_mean,
-       {{"mean", either, sum_parameters, call_reduction}},
-       {{"aten.mean", read_reduction}}},
+       {{"mean", either, sum_parameters, call_made<reduction>}},
+       {{"aten.mean", read_made<reduction>}}},
       {"prod", 1, 1, reduce_attributes, infer_sum, evaluate_prod, decompose_reduction<Op::multiply>,
-       {{"prod", either, sum_parameters, call_reduction}},
-       {{"aten.prod", read_reduction}}},
+       {{"prod", either, sum_parameters, call_made<reduction>}},
+       {{"aten.prod", read_made<reduction>}}},
       {"sum", 1, 1, reduce_attributes, infer_sum, evaluate_sum, decompose_reduction<Op::add>,
-       {{"sum", either, sum_parameters, call_reduction}},
-       {{"aten.sum", read_reduction}}},
+       {{"sum", either, sum_parameters, call_made<reduction>}},
+       {{"aten.sum", read_made<reduction>}}},
       {"var", 1, 1, var_attributes, infer_mean, evaluate_var, decompose_var,
        {{"var", either, corrected, call_var}, {"std", either, corrected, call_std}},
        {{"aten.var", read_var}, {"aten.std", read_std}}},

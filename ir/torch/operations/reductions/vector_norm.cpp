@@ -32,27 +32,21 @@ Id norm_of(const Given& g, Id x, double order, const Along& along) {
 
 Along along_of(const Given& g) { return {g.integers("dim", Shape{}), g.flag("keepdim", false)}; }
 
-/// Returns the input in the type that the call requests.
-Id requested_input(const Given& g) {
-  g.ignore({"dtype", "out"});
-  return g.to(g.tensor("input"), g.dtype_or(g.dtype(g.tensor("input"))));
-}
-
 // torch.norm: without `dim`, the norm of all elements as one vector, whatever the shape.
 Id norm(const Given& g) {
-  const Id x = requested_input(g);
+  const Id x = g.converted_input();
   if (!g.is_text("p")) return norm_of(g, x, g.number("p", 2), along_of(g));
   if (g.text("p", "fro") != "fro") g.fail("p", "a number or 'fro'");
   return norm_of(g, x, 2, along_of(g));
 }
 
-Id vector_norm(const Given& g) { return norm_of(g, requested_input(g), g.number("ord", 2), along_of(g)); }
+Id vector_norm(const Given& g) { return norm_of(g, g.converted_input(), g.number("ord", 2), along_of(g)); }
 
 // Without `ord`, the result is the Euclidean norm of the elements. For matrices only the Frobenius norm is supported,
 // which is the Euclidean norm of their elements.
 Id linalg_norm(const Given& g) {
   const Along along = along_of(g);
-  const Id x = requested_input(g);
+  const Id x = g.converted_input();
   const bool of_vectors = along.dims.size() == 1 || (along.dims.empty() && g.rank(x) == 1);
   if (g.is_text("ord") && !of_vectors && g.text("ord", "fro") == "fro") return norm_of(g, x, 2, along);
   if (g.has("ord") && (!of_vectors || g.is_text("ord")))
@@ -63,7 +57,7 @@ Id linalg_norm(const Given& g) {
 Id matrix_norm(const Given& g) {
   if (g.has("ord") && (!g.is_text("ord") || g.text("ord", "fro") != "fro"))
     g.fail("ord", "'fro' (other norms of matrices are not supported)");
-  return norm_of(g, requested_input(g), 2, {g.integers("dim", Shape{-2, -1}), g.flag("keepdim", false)});
+  return norm_of(g, g.converted_input(), 2, {g.integers("dim", Shape{-2, -1}), g.flag("keepdim", false)});
 }
 
 Id vecdot(const Given& g) {

@@ -228,13 +228,6 @@ Id Call::add(std::string_view name, std::vector<Id> args, Attributes attributes)
   return builder_.call(name, std::move(args), std::move(attributes), node_.name);
 }
 
-Id Call::converted(std::string_view argument) {
-  const Id x = tensor(argument);
-  if (!has("dtype")) return x;
-  ignore({"dtype"});
-  return to(x, output_type().dtype);
-}
-
 Id Call::reshape(Id id, const Shape& to) const { return shape(id) == to ? id : add("reshape", {id}, {{"shape", to}}); }
 Id Call::expand(Id id, const Shape& to) const { return shape(id) == to ? id : add("expand", {id}, {{"shape", to}}); }
 Id Call::to(Id id, DType to) const { return dtype(id) == to ? id : add("to", {id}, {{"dtype", to}}); }

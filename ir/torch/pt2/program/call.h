@@ -82,9 +82,6 @@ class Call {
   Id expand(Id, const Shape&) const;
   Id to(Id, DType) const;
   Id slice(Id, std::int64_t dim, std::int64_t start, std::int64_t end, std::int64_t step = 1) const;
-  /// Returns a tensor, converted to the dtype that an argument `dtype` requests (the file states it as the result's
-  /// dtype).
-  Id converted(std::string_view argument);
   [[noreturn]] void fail(std::string_view argument, std::string_view expected) const;
 
  private:
