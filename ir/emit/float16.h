@@ -10,8 +10,9 @@
 
 namespace deplo::ir {
 
-/// OpenCL: defines `f16_load(from)`, the value of a `const half*`, and `f16_store(x, to)`, which rounds to nearest even.
-/// Clang's builtins become one instruction each, also in loops that are vectorized. PoCL's functions compute with bits.
+/// OpenCL: defines `f16_load(from)`, the value of a `const half*`, and `f16_store(x, to)`, which rounds to nearest
+/// even. Clang's builtins become one instruction each, also in loops that are vectorized. PoCL's functions compute with
+/// bits.
 inline constexpr std::string_view opencl_half_access = R"(#ifdef __has_builtin
 #if __has_builtin(__builtin_load_halff)
 #define f16_load(from) __builtin_load_halff(from)

@@ -11,7 +11,8 @@ namespace deplo::ir {
 
 /// Whether the type is f16 or bf16. Only elements in memory have these types; the values loaded from them are f32.
 constexpr bool is_float16(DType d) { return d == DType::f16 || d == DType::bf16; }
-/// The type of a value loaded from an element in memory: f32 for the 16-bit floats, i32 for the integers of 8 and 16 bits.
+/// The type of a value loaded from an element in memory: f32 for the 16-bit floats, i32 for the integers of 8 and 16
+/// bits.
 constexpr DType value_type(DType stored) {
   return is_float16(stored) ? DType::f32 : is_narrow_integer(stored) ? DType::i32 : stored;
 }

@@ -10,8 +10,8 @@ namespace deplo::ir {
 /// A double holds every integer up to this one. References compute in double, and refuse to calculate beyond it.
 inline constexpr double max_exact_integer = 0x1p53;
 
-/// Converts a value to an integer type of kernels. Integers wrap modulo 2^32 in i32. Real numbers lose their fraction. A
-/// NaN, or a number that the type cannot hold, becomes the least number of the type, as on x86 (PyTorch leaves this
+/// Converts a value to an integer type of kernels. Integers wrap modulo 2^32 in i32. Real numbers lose their fraction.
+/// A NaN, or a number that the type cannot hold, becomes the least number of the type, as on x86 (PyTorch leaves this
 /// undefined). A narrow integer (i8, u8, i16) keeps the low bits of the i32.
 double to_integer(double value, DType from, DType to);
 /// Whether an integer is one of a narrow integer type (i8, u8, i16).

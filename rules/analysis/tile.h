@@ -35,8 +35,8 @@ bool is_i64(const ir::Stmt&);
 
 /// Maximum number of elements in a window for which a CPU stores lines of at most half a vector with channels last, so
 /// that the channels are the lanes. With a window of 7 x 7 and 768 channels this took 1.3 times as long, likely because
-/// lines 3 KiB apart share few sets of a cache (docs/performance.md, "Depthwise convolutions"). That was measured before
-/// outputs shared windows of this size.
+/// lines 3 KiB apart share few sets of a cache (docs/performance.md, "Depthwise convolutions"). That was measured
+/// before outputs shared windows of this size.
 constexpr std::int64_t max_elements_with_channels = 16;
 
 inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }

@@ -27,9 +27,9 @@ inline constexpr std::int64_t max_rows = 8;
 /// Lower bound on columns: the lanes of a CPU's f32 vector (AVX2).
 inline constexpr std::int64_t least_columns = 8;
 
-/// The heuristic's schedule. A GPU's thread keeps all of its sums in registers. A CPU's thread keeps up to eight rows of
-/// eight columns: split-K, a matmul and a Fourier transform take 0.45, 0.42 and 0.83 of the time that they take row by row
-/// (Zen 3), and tuning chose the same on Zen 4 (docs/performance.md, "Block by block").
+/// The heuristic's schedule. A GPU's thread keeps all of its sums in registers. A CPU's thread keeps up to eight rows
+/// of eight columns: split-K, a matmul and a Fourier transform take 0.45, 0.42 and 0.83 of the time that they take row
+/// by row (Zen 3), and tuning chose the same on Zen 4 (docs/performance.md, "Block by block").
 inline ProductSchedule usual_schedule(const Dealing& dealt, const Target& target) {
   if (!target.cpu) return {false, dealt.rows, dealt.columns};
   std::int64_t rows = max_rows;

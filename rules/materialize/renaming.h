@@ -1,4 +1,5 @@
-// Names for copies of statements, because a value may have only one definition in a kernel. Private to rules/materialize.
+// Names for copies of statements, because a value may have only one definition in a kernel. Private to
+// rules/materialize.
 #pragma once
 #include "rules/analysis/names.h"
 #include "rules/materialize/kernel_builder.h"

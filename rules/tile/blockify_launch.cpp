@@ -132,9 +132,9 @@ bool is_copied_in_blocks(const ir::Program& program, const Matmul& matmul, const
          ir::CopyTransposed::is_size(target.vector_lanes) && matmul.reduce->axis.extent % target.vector_lanes == 0;
 }
 
-// Returns the preferred number of columns in a CPU's block whose threads have `columns` columns. A copied panel takes at
-// most half of the cache or, with few registers, 96 of 512 KiB (chunk_matmul_k.cpp). A panel that is read in place takes
-// an eighth, because its rows share cache sets. Each core gets a block.
+// Returns the preferred number of columns in a CPU's block whose threads have `columns` columns. A copied panel takes
+// at most half of the cache or, with few registers, 96 of 512 KiB (chunk_matmul_k.cpp). A panel that is read in place
+// takes an eighth, because its rows share cache sets. Each core gets a block.
 std::int64_t columns_of_threads(std::int64_t columns, std::int64_t bm, const ir::Program& program, const Matmul& matmul,
                                 const Target& target) {
   const ir::Tile& tile = tile_of(program);
@@ -152,8 +152,8 @@ std::int64_t columns_of_threads(std::int64_t columns, std::int64_t bm, const ir:
 }
 
 // Returns the preferred number of columns in a block of a CPU with few registers. If blocks whose threads have three
-// vectors would compute many columns twice, it is a power of two, for threads with two vectors. This holds for few rows,
-// which reuse the copied columns least (docs/performance.md, "Twelve sums").
+// vectors would compute many columns twice, it is a power of two, for threads with two vectors. This holds for few
+// rows, which reuse the copied columns least (docs/performance.md, "Twelve sums").
 std::int64_t columns_with_few_registers(std::int64_t bm, const ir::Program& program, const Matmul& matmul,
                                         const Target& target) {
   constexpr double much = 0.1;  // a thread with two vectors loses about as much
@@ -193,8 +193,9 @@ std::int64_t wanted_columns(std::int64_t bm, const ir::Program& program, const M
   return multiplies_matrices(program, matmul, target) && ceil_div(m, bm) * ceil_div(n, 128) < target.units ? 64 : 128;
 }
 
-// Returns the fraction of a CPU's time that a block loses if its columns are not a multiple of three vectors. 0 if three
-// vectors are not preferred, or if the axis is so short (less than three times three vectors) that they waste as much.
+// Returns the fraction of a CPU's time that a block loses if its columns are not a multiple of three vectors. 0 if
+// three vectors are not preferred, or if the axis is so short (less than three times three vectors) that they waste as
+// much.
 double loss_without_three_vectors(std::int64_t wanted, std::int64_t bm, const ir::Program& program,
                                   const Matmul& matmul, const Target& target) {
   const std::int64_t columns = cpu_columns(target);

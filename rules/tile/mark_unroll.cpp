@@ -94,8 +94,8 @@ bool sums_with_few_registers(const ir::Loop& loop, const ir::Program& program, c
   return loop.axis.bind == ir::Bind::reduce && has_few_registers(target) && find_matmul(program);
 }
 
-// Returns the largest number of consecutive iterations, up to max_copies, in which the quotients of the loop's body stay
-// the same: the elements of a line if the loop walks a window. 0 if the body has no such quotients.
+// Returns the largest number of consecutive iterations, up to max_copies, in which the quotients of the loop's body
+// stay the same: the elements of a line if the loop walks a window. 0 if the body has no such quotients.
 std::int64_t iterations_of_line(const ir::Loop& loop) {
   std::int64_t line = 0;
   for (const std::int64_t divisor : divisors_of(loop.body, loop.axis.name))

@@ -89,8 +89,8 @@ Value Interpreter::invoke_builtin(const Builtin& b, Arguments arguments) {
 
 namespace {
 
-// Functions whose results never share memory with an argument in PyTorch. Here, some of them are made of views, or return
-// the argument itself if there is nothing to do.
+// Functions whose results never share memory with an argument in PyTorch. Here, some of them are made of views, or
+// return the argument itself if there is nothing to do.
 // clang-format off
 constexpr std::array copying = std::to_array<std::string_view>(
     {"adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
@@ -99,8 +99,8 @@ constexpr std::array copying = std::to_array<std::string_view>(
      "pixel_unshuffle", "repeat", "repeat_interleave", "roll", "rot90", "scatter", "select_scatter", "slice_scatter",
      "tile", "upsample", "vstack"});
 // clang-format on
-// Functions whose results always share memory with the argument, even if a reshape would copy it. An einsum of one tensor
-// is one, too, unless it sums.
+// Functions whose results always share memory with the argument, even if a reshape would copy it. An einsum of one
+// tensor is one, too, unless it sums.
 constexpr std::array viewing = std::to_array<std::string_view>({"diagonal", "unflatten", "view", "view_as"});
 // Functions whose results may not be contiguous, or not in the same way as in PyTorch, even if all arguments are.
 constexpr std::array arranging = std::to_array<std::string_view>({"einsum", "rot90", "scaled_dot_product_attention"});

@@ -11,8 +11,8 @@ namespace deplo::ir::torch {
 
 /// Parses and evaluates statements that are separated by newlines or `;`: `x = torch.randn(4, 8); F.softmax(x,
 /// dim=-1)`. The output is the value of the last expression statement. Without one, it is `Model(*get_init_inputs())
-/// (*get_inputs())` if the text defines these three, as KernelBench's files do, or else the value of the last assignment.
-/// A tuple gives several outputs. See docs/expressions.md. `default_dtype`: PyTorch's default
+/// (*get_inputs())` if the text defines these three, as KernelBench's files do, or else the value of the last
+/// assignment. A tuple gives several outputs. See docs/expressions.md. `default_dtype`: PyTorch's default
 /// dtype, used for float tensors without a given dtype. `sizes`: integers that are assigned to these names before the
 /// first statement. `arrays`: names that a user may mistake for variables, with numbers of elements; the Error about
 /// such a name says how to declare it. Throws Error `where:line:column: expected …, found …`. Never crashes, whatever

@@ -11,8 +11,8 @@
 namespace deplo::ir::torch::python {
 namespace {
 
-// Returns the call that a file of KernelBench leaves to its user, on the line of its class Model, or an empty text if the
-// program is no such file.
+// Returns the call that a file of KernelBench leaves to its user, on the line of its class Model, or an empty text if
+// the program is no such file.
 std::string problem_call(const std::vector<Statement>& program) {
   const auto find = [&](Statement::Kind kind, std::string_view name) {
     return std::ranges::find_if(program, [&](const Statement& s) { return s.kind == kind && s.name == name; });

@@ -58,7 +58,8 @@ bool overlaps(const Session& session, const Node& view) {
   return view.op == "expand" && element_count(session.type(view.args[0]).shape) != element_count(view.type.shape);
 }
 
-// Returns x with the windows along its last dimension replaced; nullopt if that does not leave the order of the elements.
+// Returns x with the windows along its last dimension replaced; nullopt if that does not leave the order of the
+// elements.
 std::optional<Id> with_windows(Session& session, Id x, const Node& view, Id value) {
   const Shape &kernel = view.integers("kernel"), &dilation = view.integers("dilation");
   if (kernel.size() != 1 || kernel != view.integers("stride") || dilation[0] != 1) return std::nullopt;

@@ -80,8 +80,8 @@ class Given : public Caller {
   bool vectors_ = false;
 };
 
-/// Makes the call of an operation on `input`. The tensor and the result get the dtype that the call requests: the sum of
-/// an int32 is an int64 unless another type is requested.
+/// Makes the call of an operation on `input`. The tensor and the result get the dtype that the call requests: the sum
+/// of an int32 is an int64 unless another type is requested.
 Id converted_call(const Given&, Attributes);
 
 /// log(1 + x), without loss of digits near 0.
@@ -122,8 +122,8 @@ inline python::Value results_of(Id id) { return {python::Tensor{id}}; }
 inline std::vector<Id> outputs_of(Id id) { return {id}; }
 inline std::vector<Id> outputs_of(std::vector<Id> ids) { return ids; }
 
-/// Returns build(g), a function along a dimension of the tensor `input`. In PyTorch, a tensor without dimensions has the
-/// dimensions -1 and 0 there: it becomes a vector of one element, and results of this shape lose the dimension.
+/// Returns build(g), a function along a dimension of the tensor `input`. In PyTorch, a tensor without dimensions has
+/// the dimensions -1 and 0 there: it becomes a vector of one element, and results of this shape lose the dimension.
 template <auto build>
 auto along_dimension(const Given& g) {
   if (g.rank(g.tensor("input")) > 0) return build(g);

@@ -77,8 +77,8 @@ Values evaluate_broadcast(const Operands& o, F&& f) {
   return result;
 }
 
-/// Returns the argument after f changed each line along `dim`. f gets the offsets of the line's first element and of its
-/// end, and the stride between its elements.
+/// Returns the argument after f changed each line along `dim`. f gets the offsets of the line's first element and of
+/// its end, and the stride between its elements.
 template <class F>
 Values along_lines(const Operands& o, F&& f) {
   Values result = o.value(0);

@@ -1,5 +1,6 @@
-// Complex numbers of a program. The graph has no complex numbers: a complex tensor is a real tensor with a last dimension
-// of its two parts. The expression language defines their functions (expression/functions/written_complex.cpp).
+// Complex numbers of a program. The graph has no complex numbers: a complex tensor is a real tensor with a last
+// dimension of its two parts. The expression language defines their functions
+// (expression/functions/written_complex.cpp).
 #pragma once
 #include <functional>
 #include <string_view>

@@ -35,8 +35,8 @@ Fill uniform(std::int64_t in) {
   return {Fill::Draw::uniform, -bound, bound};
 }
 
-// Adds a weight and, if the argument `bias` is set, a bias with an element for each of `out` results. `in`: the number of
-// elements in the sum of one result.
+// Adds a weight and, if the argument `bias` is set, a bias with an element for each of `out` results. `in`: the number
+// of elements in the sum of one result.
 void add_weight_and_bias(const Call& c, Object& o, const Shape& weight, std::int64_t out, std::int64_t in) {
   add_parameter(c, o, "weight", weight, uniform(in));
   const bool bias = c.flag("bias");
@@ -187,16 +187,24 @@ void build_list(const Call& c, Object& o) {
 }
 
 // clang-format off
-constexpr std::string_view conv = "in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, padding_mode='zeros', device=None, dtype=None";
-constexpr std::string_view transposed_conv = "in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True, dilation=1, padding_mode='zeros', device=None, dtype=None";
-constexpr std::string_view channel_norm = "num_features, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None";
-constexpr std::string_view instance_norm = "num_features, eps=1e-05, momentum=0.1, affine=False, track_running_stats=False, device=None, dtype=None";
-constexpr std::string_view recurrent = "input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False, device=None, dtype=None";
+constexpr std::string_view conv = "in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, "
+    "groups=1, bias=True, padding_mode='zeros', device=None, dtype=None";
+constexpr std::string_view transposed_conv = "in_channels, out_channels, kernel_size, stride=1, padding=0, "
+    "output_padding=0, groups=1, bias=True, dilation=1, padding_mode='zeros', device=None, dtype=None";
+constexpr std::string_view channel_norm = "num_features, eps=1e-05, momentum=0.1, affine=True, "
+    "track_running_stats=True, device=None, dtype=None";
+constexpr std::string_view instance_norm = "num_features, eps=1e-05, momentum=0.1, affine=False, "
+    "track_running_stats=False, device=None, dtype=None";
+constexpr std::string_view recurrent = "input_size, hidden_size, num_layers=1, bias=True, batch_first=False, "
+    "dropout=0.0, bidirectional=False, device=None, dtype=None";
 constexpr std::array modules = {
     ModuleType{"Linear", "in_features, out_features, bias=True, device=None, dtype=None", "linear", build_linear},
-    ModuleType{"RMSNorm", "normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None", "rms_norm", build_rms_norm},
-    ModuleType{"LayerNorm", "normalized_shape, eps=1e-05, elementwise_affine=True, bias=True, device=None, dtype=None", "layer_norm", build_layer_norm},
-    ModuleType{"Embedding", "num_embeddings, embedding_dim, padding_idx=None, *, device=None, dtype=None", "embedding", build_embedding},
+    ModuleType{"RMSNorm", "normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None", "rms_norm",
+               build_rms_norm},
+    ModuleType{"LayerNorm", "normalized_shape, eps=1e-05, elementwise_affine=True, bias=True, device=None, dtype=None",
+               "layer_norm", build_layer_norm},
+    ModuleType{"Embedding", "num_embeddings, embedding_dim, padding_idx=None, *, device=None, dtype=None", "embedding",
+               build_embedding},
     ModuleType{"Conv1d", conv, "Conv1d", build_conv<false>},
     ModuleType{"ConvTranspose1d", transposed_conv, "conv_transpose1d", build_conv<true>},
     ModuleType{"BatchNorm1d", channel_norm, "batch_norm", build_batch_norm},
@@ -209,14 +217,21 @@ constexpr std::array modules = {
     ModuleType{"ConvTranspose3d", transposed_conv, "conv_transpose3d", build_conv<true>},
     ModuleType{"BatchNorm3d", channel_norm, "batch_norm", build_batch_norm},
     ModuleType{"InstanceNorm3d", instance_norm, "instance_norm", build_instance_norm},
-    ModuleType{"GroupNorm", "num_groups, num_channels, eps=1e-05, affine=True, device=None, dtype=None", "group_norm", build_group_norm},
+    ModuleType{"GroupNorm", "num_groups, num_channels, eps=1e-05, affine=True, device=None, dtype=None", "group_norm",
+               build_group_norm},
     ModuleType{"PReLU", "num_parameters=1, init=0.25, device=None, dtype=None", "prelu", build_prelu},
-    ModuleType{"Bilinear", "in1_features, in2_features, out_features, bias=True, device=None, dtype=None", "bilinear", build_bilinear},
+    ModuleType{"Bilinear", "in1_features, in2_features, out_features, bias=True, device=None, dtype=None", "bilinear",
+               build_bilinear},
     ModuleType{"LSTM", recurrent, "lstm", build_recurrent<4>},
     ModuleType{"GRU", recurrent, "gru", build_recurrent<3>},
-    ModuleType{"RNN", "input_size, hidden_size, num_layers=1, nonlinearity='tanh', bias=True, batch_first=False, dropout=0.0, bidirectional=False, device=None, dtype=None", "rnn", build_recurrent<1>},
-    ModuleType{"CrossEntropyLoss", "weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean', label_smoothing=0.0", "cross_entropy"},
-    ModuleType{"NLLLoss", "weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean'", "nll_loss"},
+    ModuleType{"RNN",
+               "input_size, hidden_size, num_layers=1, nonlinearity='tanh', bias=True, batch_first=False, "
+               "dropout=0.0, bidirectional=False, device=None, dtype=None", "rnn", build_recurrent<1>},
+    ModuleType{"CrossEntropyLoss",
+               "weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean', label_smoothing=0.0",
+               "cross_entropy"},
+    ModuleType{"NLLLoss", "weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean'",
+               "nll_loss"},
     ModuleType{"Dropout", "p=0.5, inplace=False", "dropout"},
     ModuleType{"Identity", "*args, **options", "detach"},
     ModuleType{"Flatten", "start_dim=1, end_dim=-1", "flatten"},

@@ -130,7 +130,8 @@ Value absolute(const Call& c) {
   return {std::abs(*i)};
 }
 
-// Returns the largest or smallest of several values, or of a sequence of values: numbers, or what `key` makes numbers of.
+// Returns the largest or smallest of several values, or of a sequence of values: numbers, or what `key` makes numbers
+// of.
 template <bool largest>
 Value extreme(const Call& c) {
   Values all = *c.value("values").as<List>()->items;

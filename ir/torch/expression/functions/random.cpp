@@ -252,8 +252,10 @@ Value new_tensor(const Call& c) {
 constexpr std::array random_rows = {
     Function{"randn", in_torch, "*size, dtype=None, device=None, requires_grad=False", drawn<Fill::Draw::normal>},
     Function{"rand", in_torch, "*size, dtype=None, device=None, requires_grad=False", drawn<Fill::Draw::uniform>},
-    Function{"randn_like", in_torch, "input, *, dtype=None, device=None, requires_grad=False", drawn_like<Fill::Draw::normal>},
-    Function{"rand_like", in_torch, "input, *, dtype=None, device=None, requires_grad=False", drawn_like<Fill::Draw::uniform>},
+    Function{"randn_like", in_torch, "input, *, dtype=None, device=None, requires_grad=False",
+             drawn_like<Fill::Draw::normal>},
+    Function{"rand_like", in_torch, "input, *, dtype=None, device=None, requires_grad=False",
+             drawn_like<Fill::Draw::uniform>},
     Function{"randint", in_torch, "low=None, high=None, size=None, *, dtype=None, device=None", randint},
     Function{"tensor", in_torch, "data, *, dtype=None, device=None, requires_grad=False", tensor},
     Function{"as_tensor", in_torch, "data, *, dtype=None, device=None, requires_grad=False", tensor},

@@ -8,8 +8,8 @@
 namespace deplo::ir::torch::python {
 namespace {
 
-/// Names of these namespaces. A name that has different meanings in several namespaces is not the name of its definition:
-/// this is `prefix` and the name or, for all of them, `definition`.
+/// Names of these namespaces. A name that has different meanings in several namespaces is not the name of its
+/// definition: this is `prefix` and the name or, for all of them, `definition`.
 struct Written {
   unsigned spaces;
   std::vector<std::string_view> names;
@@ -19,14 +19,16 @@ struct Written {
 // clang-format off
 const std::vector<Written>& written() {
   static const std::vector<Written> all = {
-      {in_library, {"_pair", "_single", "_triple", "SimpleNamespace", "Variable", "cache", "cast", "field", "lru_cache", "partial",
+      {in_library, {"_pair", "_single", "_triple", "SimpleNamespace", "Variable", "cache", "cast", "field", "lru_cache",
+                    "partial",
                     "script", "spectral_norm", "weight_norm", "wraps"}},
       {in_library, {"accumulate", "asdict", "contextmanager", "fields", "getLogger", "islice", "nullcontext",
                     "pairwise", "replace", "starmap", "zip_longest"}},
       {in_library, {"Bernoulli", "Categorical", "Independent", "Normal", "kl_divergence"}},
       {in_library, {"autocast"}, "cuda_"},
       {in_library, {"combinations"}, "library_"},
-      {in_library, {"basicConfig", "catch_warnings", "critical", "debug", "empty_cache", "error", "filterwarnings", "info",
+      {in_library, {"basicConfig", "catch_warnings", "critical", "debug", "empty_cache", "error", "filterwarnings",
+                    "info",
                     "manual_seed", "manual_seed_all", "simplefilter", "synchronize", "warn", "warning"}, {}, "ignored"},
       {in_math, {"comb", "dist", "factorial", "fsum", "hypot", "isclose", "isqrt", "lcm", "perm"}, "math_"},
       {in_python, {"complex", "pow"}},
@@ -49,15 +51,19 @@ const std::vector<Written>& written() {
                 "update"}, "set_"},
       {as_method, {"astype"}},
       {in_torch, {"atleast_1d", "atleast_2d", "atleast_3d", "bartlett_window", "blackman_window", "block_diag",
-                  "cartesian_prod", "chain_matmul", "column_stack", "combinations", "concatenate", "cumulative_trapezoid", "embedding", "finfo", "group_norm", "hamming_window",
+                  "cartesian_prod", "chain_matmul", "column_stack", "combinations", "concatenate",
+                  "cumulative_trapezoid", "embedding", "finfo", "group_norm", "hamming_window",
                   "hann_window", "iinfo", "isin", "logspace", "row_stack", "rsub", "tensordot", "trapezoid", "trapz",
                   "spmm", "_int_mm", "tril_indices", "triu_indices"}},
       {either, {"istft", "stft"}},
       {either, {"addbmm", "addmm", "addmv", "addr", "adjoint", "aminmax", "angle", "baddbmm", "conj", "corrcoef",
-                "count_nonzero", "cov", "deg2rad", "det", "diagflat", "diagonal_scatter", "digamma", "dist", "dsplit", "float_power", "fmax",
+                "count_nonzero", "cov", "deg2rad", "det", "diagflat", "diagonal_scatter", "digamma", "dist", "dsplit",
+                "float_power", "fmax",
                 "fmin", "gcd", "ger", "greater", "greater_equal", "heaviside", "hsplit", "i0", "inner",
-                "inverse", "is_complex", "is_floating_point", "isclose", "isneginf", "isposinf", "isreal", "kthvalue", "lcm", "ldexp", "less",
-                "less_equal", "lgamma", "logaddexp2", "matrix_power", "mode", "msort", "nanmean", "nanmedian", "nansum", "not_equal",
+                "inverse", "is_complex", "is_floating_point", "isclose", "isneginf", "isposinf", "isreal", "kthvalue",
+                "lcm", "ldexp", "less",
+                "less_equal", "lgamma", "logaddexp2", "matrix_power", "mode", "msort", "nanmean", "nanmedian", "nansum",
+                "not_equal",
                 "positive", "quantile", "rad2deg", "signbit", "sinc", "split_with_sizes", "swapdims", "tensor_split",
                 "vdot", "vsplit", "xlogy"}},
       {as_method, {"cdouble", "cfloat"}, {}, "cfloat"},
@@ -65,7 +71,8 @@ const std::vector<Written>& written() {
                    "requires_grad_", "type"}},
       {in_linalg, {"det", "inv", "matrix_power", "multi_dot", "solve"}},
       {in_torch | in_functional, {"native_channel_shuffle", "pdist"}},
-      {in_functional, {"alpha_dropout", "ctc_loss", "dropout1d", "dropout2d", "dropout3d", "embedding_bag", "feature_alpha_dropout", "max_unpool1d", "max_unpool2d", "max_unpool3d",
+      {in_functional, {"alpha_dropout", "ctc_loss", "dropout1d", "dropout2d", "dropout3d", "embedding_bag",
+                       "feature_alpha_dropout", "max_unpool1d", "max_unpool2d", "max_unpool3d",
                        "multilabel_margin_loss", "triplet_margin_with_distance_loss", "upsample_bilinear",
                        "upsample_nearest"}},
       {in_nn, {"AdaptiveLogSoftmaxWithLoss", "AlphaDropout", "Buffer", "CTCLoss", "CircularPad1d", "CircularPad2d",

@@ -331,8 +331,8 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     first = math.floor(place)
     last = min(first + 1, input.shape[dim] - 1)
     low, high = ordered.narrow(dim, first, 1), ordered.narrow(dim, last, 1)
-    parts = {"linear": place - first, "lower": 0.0, "higher": math.ceil(place) - first, "midpoint": 0.5 * (place > first),
-             "nearest": round(place) - first}
+    parts = {"linear": place - first, "lower": 0.0, "higher": math.ceil(place) - first,
+             "midpoint": 0.5 * (place > first), "nearest": round(place) - first}
     assert interpolation in parts, "'linear', 'lower', 'higher', 'midpoint' or 'nearest' as the interpolation"
     part = parts[interpolation]
     value = low if part == 0 else high if part == 1 else low + (high - low) * part
@@ -528,8 +528,8 @@ def unpooled(input, indices, kernel_size, stride, padding, output_size, dims):
     if output_size is not None:
         size = list(output_size)[-dims:]
     before = list(input.shape[:-dims])
-    flat = torch.zeros(before + [math.prod(size)]).scatter(-1, indices.reshape(before + [-1]), input.reshape(before + [-1]))
-    return flat.reshape(before + size)
+    indices, input = indices.reshape(before + [-1]), input.reshape(before + [-1])
+    return torch.zeros(before + [math.prod(size)]).scatter(-1, indices, input).reshape(before + size)
 
 def unpooled_to(input, indices, output_size, stride=None, padding=0):
     return unpooled(input, indices, 1, stride, padding, output_size, len(output_size))

@@ -255,8 +255,9 @@ class Unflatten(nn.Module):
 
 
 class EmbeddingBag(nn.Module):
-    def __init__(self, num_embeddings, embedding_dim, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode="mean",
-                 sparse=False, _weight=None, include_last_offset=False, padding_idx=None, device=None, dtype=None):
+    def __init__(self, num_embeddings, embedding_dim, max_norm=None, norm_type=2.0, scale_grad_by_freq=False,
+                 mode="mean", sparse=False, _weight=None, include_last_offset=False, padding_idx=None, device=None,
+                 dtype=None):
         super().__init__()
         self.max_norm, self.mode, self.padding_idx = max_norm, mode, padding_idx
         self.include_last_offset = include_last_offset
@@ -290,9 +291,9 @@ class SyncBatchNorm(nn.BatchNorm2d):
 
 
 class Transformer(nn.Module):
-    def __init__(self, d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048, dropout=0.1,
-                 activation=F.relu, custom_encoder=None, custom_decoder=None, layer_norm_eps=1e-5, batch_first=False,
-                 norm_first=False, bias=True, device=None, dtype=None):
+    def __init__(self, d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048,
+                 dropout=0.1, activation=F.relu, custom_encoder=None, custom_decoder=None, layer_norm_eps=1e-5,
+                 batch_first=False, norm_first=False, bias=True, device=None, dtype=None):
         super().__init__()
         def norm():
             return nn.LayerNorm(d_model, eps=layer_norm_eps, bias=bias)

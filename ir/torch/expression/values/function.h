@@ -1,4 +1,5 @@
-// Functions and modules of PyTorch that the expression language has: their names, their arguments, their implementation.
+// Functions and modules of PyTorch that the expression language has: their names, their arguments, their
+// implementation.
 #pragma once
 #include <cstdint>
 #include <string_view>

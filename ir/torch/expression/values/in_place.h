@@ -34,8 +34,8 @@ class InPlace {
   /// Gives a tensor another node, which is no write: a stale tensor its new node, `x.t_()` the transposed view, or
   /// `x.data = y` the node of y, with which x shares memory from here on.
   void refresh(Id tensor, Id node);
-  /// Records that `tensor` was overwritten by `result`, a node that no other tensor has. `content`: the whole content of
-  /// its memory now, a node that is no view; nullopt if it is not known.
+  /// Records that `tensor` was overwritten by `result`, a node that no other tensor has. `content`: the whole content
+  /// of its memory now, a node that is no view; nullopt if it is not known.
   void write(const Builder&, Id tensor, Id result, std::optional<Id> content);
   /// Whether the node's tensor is a view of another tensor, or may be one.
   bool is_view(const Builder& builder, Id node) { return strides_.sharing(builder, node) != Sharing::own; }

@@ -157,9 +157,9 @@ Values evaluate_whole_quotient(const Operands& o) {
   return result;
 }
 
-// Divides floats, and divides what remains by the divisor again, until the quotient is wrong by at most 1. An f32 has 24
-// bits, and a division may be wrong in the last two of them. The numbers are made negative, because the least integer
-// has no positive counterpart.
+// Divides floats, and divides what remains by the divisor again, until the quotient is wrong by at most 1. An f32 has
+// 24 bits, and a division may be wrong in the last two of them. The numbers are made negative, because the least
+// integer has no positive counterpart.
 int decompose_whole_quotient(Emitter& e, const TensorCall& call) {
   const DType t = call.dtype();
   const int steps = t == DType::i64 ? 4 : 2;
@@ -318,8 +318,8 @@ Id without_infinite_x(const Caller& c, Id x, Id divisor, Id quotient) {
   return c.call("where", {c.call("eq", {divisor, c.scalar(0)}), quotient, result});
 }
 
-/// Divides floats of 16 bits as f32, as PyTorch does, because few whole quotients are numbers of 16 bits. Returns nullopt
-/// for other floats.
+/// Divides floats of 16 bits as f32, as PyTorch does, because few whole quotients are numbers of 16 bits. Returns
+/// nullopt for other floats.
 template <class Divide>
 std::optional<Id> divided_as_f32(const Caller& c, Id x, Id divisor, const Divide& divide) {
   const DType common = promote(c.node(x), c.node(divisor));

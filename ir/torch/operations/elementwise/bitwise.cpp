@@ -121,7 +121,8 @@ std::vector<Operation> bitwise_operations() {
 }
 
 Composites bitwise_names() {
-  return {{{"bitwise_not", either, "input", call_made<bitwise_not>}, {"~", as_prefix, "input", call_made<bitwise_not>}}, {{"aten.bitwise_not", read_made<bitwise_not>}}};
+  return {{{"bitwise_not", either, "input", call_made<bitwise_not>}, {"~", as_prefix, "input", call_made<bitwise_not>}},
+          {{"aten.bitwise_not", read_made<bitwise_not>}}};
 }
 // clang-format on
 

@@ -309,7 +309,8 @@ Id put_by_tensors(const Caller& c, Id x, const std::vector<std::optional<Id>>& g
 std::vector<Operation> scatter_operations() {
   return {
       {"scatter", 3, 3, dim_attribute, infer_scatter, evaluate_scatter<false>, decompose_scatter,
-       {{"scatter", either, "input, dim, index, src=None, *, value=None, reduce=None", call_made<along_dimension<scatter<false>>>}},
+       {{"scatter", either, "input, dim, index, src=None, *, value=None, reduce=None",
+         call_made<along_dimension<scatter<false>>>}},
        {{"aten.scatter", read_made<along_dimension<scatter<false>>>}}},
       {"scatter_add", 3, 3, dim_attribute, infer_scatter, evaluate_scatter<true>, decompose_scatter_add,
        {{"scatter_add", either, "input, dim, index, src", call_made<along_dimension<scatter<true>>>}},

@@ -114,8 +114,8 @@ struct Line {
 };
 
 /// Sorts lines along a dimension. Short runs are sorted by comparing all pairs of their elements, which vectorises
-/// because the order of computation does not matter. Then neighbouring runs are merged. If only a few elements of a long
-/// line are needed, only those that can be among them are sorted.
+/// because the order of computation does not matter. Then neighbouring runs are merged. If only a few elements of a
+/// long line are needed, only those that can be among them are sorted.
 class Sorter {
  public:
   Sorter(Emitter& e, std::size_t dim, bool descending) : e_(e), dim_(dim), descending_(descending) {}
@@ -154,8 +154,8 @@ class Sorter {
 // Returns the length of the groups into which a line is cut to find its first `kept` elements, or 0 if all elements are
 // to be sorted. The number of elements that are sorted then, count / group + kept * group, is about the smallest.
 std::int64_t Sorter::group_of(std::int64_t count, std::int64_t kept) {
-  // More kernels are launched in this way. On two cores of an EPYC (Zen 3), they took 1.3 times as long for 2 of 8 x 256
-  // elements, and half of the time for 8 of 64 x 1000.
+  // More kernels are launched in this way. On two cores of an EPYC (Zen 3), they took 1.3 times as long for 2 of 8 x
+  // 256 elements, and half of the time for 8 of 64 x 1000.
   constexpr std::int64_t long_line = 512;
   if (count < long_line || kept == 0) return 0;
   const auto best = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(count / kept)));
@@ -322,8 +322,8 @@ int decompose_argsort(Emitter& e, const TensorCall& call) {
   return e.convert(Sorter(e, dim, call.node.flag("descending")).indices(x, call.shape()[dim]), call.dtype());
 }
 
-// Returns the first `count` elements along a dimension in sorted order, or all of them if `count` is negative; and their
-// indices.
+// Returns the first `count` elements along a dimension in sorted order, or all of them if `count` is negative; and
+// their indices.
 std::vector<Id> sorted(const Given& g, Id x, std::int64_t dim, bool descending, std::int64_t count = -1) {
   const Id indices = g.call("argsort", {x}, {{"dim", dim}, {"descending", descending}, {"count", count}});
   return {g.call("gather", {x, indices}, {{"dim", dim}}), indices};

@@ -271,7 +271,8 @@ constexpr std::string_view plain_network =
 // clang-format off
 Composites recurrences() {
   return {
-      {{"gru", of_modules_only, network, call_network<Cell::gru>}, {"lstm", of_modules_only, network, call_network<Cell::lstm>},
+      {{"gru", of_modules_only, network, call_network<Cell::gru>},
+       {"lstm", of_modules_only, network, call_network<Cell::lstm>},
        {"rnn", of_modules_only, plain_network, call_rnn}},
       {{"aten.gru", read_network<Cell::gru>}, {"aten.gru_cell", read_cell<Cell::gru>},
        {"aten.lstm", read_network<Cell::lstm>}, {"aten.lstm_cell", read_cell<Cell::lstm>},

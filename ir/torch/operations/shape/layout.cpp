@@ -133,8 +133,8 @@ Values evaluate_reshape(const Operands& o) { return o.value(0); }
 
 int decompose_reshape(Emitter& e, const TensorCall& call) { return e.reshape(call.args[0], call.shape(), "map"); }
 
-// x.view(torch.int32) would read the bits of a float, for which kernels have no operation. A conversion between integers
-// of equal width keeps the bits.
+// x.view(torch.int32) would read the bits of a float, for which kernels have no operation. A conversion between
+// integers of equal width keeps the bits.
 python::Value call_view(const python::Call& c) {
   const auto* shape = c.value("shape").as<python::List>();
   const auto is_dtype = [](const python::Value& item) { return item.as<DType>() != nullptr; };

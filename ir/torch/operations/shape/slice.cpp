@@ -216,7 +216,8 @@ std::vector<Operation> slice_operations() {
        {{"split", either, "input, split_size, dim=0", call_split},
         {"chunk", either, "input, chunks, dim=0", call_chunk},
         {"narrow", either, "input, dim, start, length", call_narrow}},
-       {{"aten.slice", read_slice}, {"aten.narrow", read_narrow}, {"aten.chunk", read_split}, {"aten.split", read_split},
+       {{"aten.slice", read_slice}, {"aten.narrow", read_narrow}, {"aten.chunk", read_split},
+        {"aten.split", read_split},
         {"aten.split_with_sizes", read_split}, {"aten.tensor_split", read_split}, {"aten.vsplit", read_split},
         {"aten.hsplit", read_hsplit}, {"aten.dsplit", read_dsplit}}},
   };

@@ -233,12 +233,17 @@ Composites interpolations() {
   return {
       {{"interpolate", in_functional, interpolate_signature, call_interpolate},
        {"Upsample", stateless_module, module, nullptr, {}, "interpolate"},
-       {"upsample", in_functional, "input, size=None, scale_factor=None, mode='nearest', align_corners=None", call_interpolate}},
-      {{"aten.upsample_nearest1d", read_upsample<nearest_mode>}, {"aten.upsample_nearest2d", read_upsample<nearest_mode>},
-       {"aten.upsample_nearest3d", read_upsample<nearest_mode>}, {"aten._upsample_nearest_exact1d", read_upsample<exact_mode>},
-       {"aten._upsample_nearest_exact2d", read_upsample<exact_mode>}, {"aten._upsample_nearest_exact3d", read_upsample<exact_mode>},
+       {"upsample", in_functional, "input, size=None, scale_factor=None, mode='nearest', align_corners=None",
+        call_interpolate}},
+      {{"aten.upsample_nearest1d", read_upsample<nearest_mode>},
+       {"aten.upsample_nearest2d", read_upsample<nearest_mode>},
+       {"aten.upsample_nearest3d", read_upsample<nearest_mode>},
+       {"aten._upsample_nearest_exact1d", read_upsample<exact_mode>},
+       {"aten._upsample_nearest_exact2d", read_upsample<exact_mode>},
+       {"aten._upsample_nearest_exact3d", read_upsample<exact_mode>},
        {"aten.upsample_linear1d", read_upsample<linear_mode>}, {"aten.upsample_bilinear2d", read_upsample<linear_mode>},
-       {"aten.upsample_trilinear3d", read_upsample<linear_mode>}, {"aten.upsample_bicubic2d", read_upsample<cubic_mode>},
+       {"aten.upsample_trilinear3d", read_upsample<linear_mode>},
+       {"aten.upsample_bicubic2d", read_upsample<cubic_mode>},
        {"aten._upsample_bilinear2d_aa", read_upsample<linear_mode, true>},
        {"aten._upsample_bicubic2d_aa", read_upsample<cubic_mode, true>}}};
 }

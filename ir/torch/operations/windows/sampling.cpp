@@ -240,8 +240,9 @@ Id box_places(const Given& g, Id low, Id high, std::int64_t bins, std::int64_t s
   return g.apply("add", begin, g.apply("mul", used, part));
 }
 
-/// boxes (K, 5): the number of an image, then x1, y1, x2 and y2 → (K, C, height, width). Each bin is the mean of samples
-/// in a grid. A sample more than one element outside of the image is 0, and one nearer than that is at the border.
+/// boxes (K, 5): the number of an image, then x1, y1, x2 and y2 → (K, C, height, width). Each bin is the mean of
+/// samples in a grid. A sample more than one element outside of the image is 0, and one nearer than that is at the
+/// border.
 Id roi_align(const Given& g) {
   const Id x = g.tensor("input"), boxes = g.tensor("rois");
   const Shape shape = g.shape(x), given = g.shape(boxes);
