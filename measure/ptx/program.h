@@ -29,8 +29,9 @@ struct Instruction;
 using Meaning = Flow (*)(Warp&, const Instruction&, Lanes);
 
 /// Which lanes must execute an instruction together. `no`: each lane executes it on its own. `warp`: all lanes of the
-/// warp that have not ended (`.aligned`). `members`: the lanes that an operand names (`.sync` with a membermask).
-enum class Together : std::uint8_t { no, warp, members };
+/// warp that have not ended (`.aligned`). `full_warp`: all 32 lanes, none of which may have ended. `members`: the lanes
+/// that an operand names (`.sync` with a membermask).
+enum class Together : std::uint8_t { no, warp, full_warp, members };
 
 /// Scope of a strong operation (PTX ISA, "Scope"). `device` stands for the system scope, too.
 enum class Scope : std::uint8_t { block, cluster, device };

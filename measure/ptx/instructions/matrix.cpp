@@ -70,7 +70,7 @@ void matrix_copy(Binder& b) {
   const std::size_t count = b.has("x4") ? 4 : b.has("x2") ? 2 : 1;
   (stores ? b.detail().b : b.detail().d) = bind_list(b, stores ? 1 : 0, count, !stores);
   b.detail().a_transposed = b.has("trans");
-  b.to().together = Together::warp;
+  b.to().together = Together::full_warp;
   b.to().run = stores ? run_matrix_copy<true> : run_matrix_copy<false>;
 }
 
@@ -211,7 +211,7 @@ void mma(Binder& b) {
   b.detail().b = bind_list(b, 2, deep ? 2 : 1, false);
   b.detail().c = bind_list(b, 3, 4, false);
   b.detail().format = static_cast<int>(element_of(b));
-  b.to().together = Together::warp;
+  b.to().together = Together::full_warp;
   b.detail().k = b.has("m16n8k16") ? 16 : b.has("m16n8k8") ? 8 : 4;
   b.to().run = b.is_exact() ? run_mma<Exact, ExactSum> : run_mma<Numbers, RoundedSum>;
 }
@@ -369,7 +369,7 @@ void wgmma(Binder& b) {
   detail.a = std::move(fragment);
   detail.reads.clear();  // no register checks: the products of a warpgroup are executed in order
   detail.writes.clear();
-  b.to().together = Together::warp;
+  b.to().together = Together::full_warp;
   b.to().run = b.is_exact() ? run_wgmma<Exact, ExactSum> : run_wgmma<Numbers, RoundedSum>;
 }
 
@@ -393,7 +393,7 @@ void wgmma_control(Binder& b) {
   const std::size_t count = b.has("wait_group") ? 1 : 0;
   b.expect_operands(count, count);
   if (count == 1) b.to().number = b.integer(0);
-  b.to().together = Together::warp;
+  b.to().together = Together::full_warp;
   b.to().run = run;
 }
 

@@ -413,6 +413,21 @@ TEST(PtxInstructions, NothingWaitsForThreadsThatHaveEnded) {
   }
 }
 
+// PTX ISA, "mma" and "ldmatrix": the behaviour is undefined if a thread of the warp has exited.
+TEST(PtxInstructions, MatrixInstructionsNeedAWholeWarp) {
+  const std::string product =
+      "  mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, "
+      "{%f1,%f2,%f3,%f4};\n";
+  const std::string load = "  mov.u32 %r2, s;\n  ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r2];\n";
+  const std::string shared = ".shared .align 16 .b8 s[16];";
+  for (const std::string& body : {product, load}) {
+    EXPECT_EQ(finding(by_hand("  setp.ge.u32 %p1, %r0, 32;\n  @%p1 exit;\n" + body, shared), {.threads = 64}), "");
+    EXPECT_THAT(finding(by_hand("  setp.ge.u32 %p1, %r0, 20;\n  @%p1 exit;\n" + body, shared)),
+                HasSubstr("expected all 32 lanes of the warp, but lanes 0xfff00000 have ended or do not exist"));
+    EXPECT_THAT(finding(by_hand(body, shared), {.threads = 48}), HasSubstr("but lanes 0xffff0000 have ended"));
+  }
+}
+
 TEST(PtxInstructions, Hangs) {
   EXPECT_THAT(finding(by_hand("L1:\n  ld.volatile.global.u32 %r1, [%rd0];\n  setp.eq.u32 %p1, %r1, 0;\n  @%p1 bra L1;"),
                       {.max_instructions = 100'000}),
