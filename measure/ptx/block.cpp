@@ -7,6 +7,7 @@
 
 #include "measure/ptx/finding.h"
 #include "measure/ptx/machine.h"
+#include "measure/ptx/warp/place.h"
 #include "measure/ptx/warp/warp.h"
 
 namespace deplo::measure::ptx {
@@ -25,7 +26,7 @@ Block::Block(Machine& machine, Cluster& cluster, std::int64_t index, std::uint32
   shared_.clear(machine.options().fill);
   const std::int64_t warps = machine.warps();
   for (std::int64_t i = 0; i < warps; ++i) warps_.push_back(std::make_unique<Warp>(*this, i));
-  issues_.resize(static_cast<std::size_t>((warps + 3) / 4));
+  issues_.resize(warps_.size() / warpgroup_warps);
 }
 
 Block::~Block() = default;
@@ -81,15 +82,31 @@ std::string Actors::describe_in_block(Actor actor) const {
   return fmt::format("{}warp {}", what, actor % warps_);
 }
 
-void Block::issue(std::size_t warpgroup, std::size_t number, const Issue& issue) {
-  std::vector<Issue>& known = issues_.at(warpgroup);
+void Block::issue(Warp& warp, const Issue& issue) {
+  const std::size_t warpgroup = static_cast<std::size_t>(warp.index()) / warpgroup_warps;
+  if (warpgroup >= issues_.size())
+    throw Finding(fmt::format("expected a warpgroup of four warps, found one of {}", warps_.size() % warpgroup_warps));
+  std::vector<Issue>& known = issues_[warpgroup];
+  const std::size_t number = warp.issued++;
   if (number == known.size()) {
     known.push_back(issue);
   } else if (known.at(number).at != issue.at) {
-    throw Finding("the warps of a warpgroup execute different instructions as their next wgmma");
+    throw Finding("the warps of a warpgroup execute different instructions as their next wgmma or setmaxnreg");
   } else if (known[number].matrices != issue.matrices) {
     throw Finding("the warps of a warpgroup have different matrix descriptors");
   }
+}
+
+void Block::check_end() const {
+  for (std::size_t i = 0; i < issues_.size() * warpgroup_warps; ++i) {
+    const std::vector<Issue>& known = issues_[i / warpgroup_warps];
+    const std::size_t issued = warps_[i]->issued;
+    if (issued < known.size())
+      throw Finding(fmt::format("warp {} of block {} ends without {} at {}, which other warps of its warpgroup execute", i,
+                                index_, machine_.program().statements[known[issued].at].opcode,
+                                place_of(machine_.program(), known[issued].at)));
+  }
+  mbarriers_.check_end();
 }
 
 Cluster::Cluster(Machine& machine, std::int64_t number)

@@ -50,11 +50,13 @@ class Actors {
   Actor warps_, all_, next_;
 };
 
-/// An instruction that the four warps of a warpgroup issue together. The first warp records it; the others are compared
-/// with the record.
+inline constexpr std::size_t warpgroup_warps = 4;
+
+/// An instruction that the four warps of a warpgroup issue together: wgmma or setmaxnreg. The first warp records it; the
+/// others are compared with the record.
 struct Issue {
   std::uint32_t at = 0;
-  std::array<std::uint64_t, 2> matrices{};  // descriptors of the operands
+  std::array<std::uint64_t, 2> matrices{};  // descriptors of the operands of wgmma
 };
 
 /// A block of the running launch. Most methods give instructions its parts.
@@ -84,8 +86,12 @@ class Block {
   BlockMbarriers& mbarriers() { return mbarriers_; }
   Shadow& shadow() { return shadow_; }
   std::int64_t& free_registers() { return free_registers_; }  // in the block's pool (setmaxnreg)
-  /// Records or compares what a warp of a warpgroup issues as its `number`-th product. Throws Finding if it differs.
-  void issue(std::size_t warpgroup, std::size_t number, const Issue&);
+  /// Records or compares what a warp issues as its next instruction of a warpgroup. Throws Finding if it differs from
+  /// what another warp of the warpgroup has issued, or if the warpgroup has fewer than four warps.
+  void issue(Warp&, const Issue&);
+  /// Checks the block after its last thread has ended. Throws Finding if a warp has not issued all instructions of its
+  /// warpgroup, or as BlockMbarriers::check_end().
+  void check_end() const;
 
   std::int64_t live_threads() const { return live_threads_; }
   void end_threads(std::int64_t count) { live_threads_ -= count; }

@@ -117,7 +117,7 @@ void Machine::retire() {
     for (const DeferredWork& work : deferred_)
       if (&work.warp->block().cluster() == resident_[i].get())
         throw placed(Finding("the block ends before this copy is done"), *work.warp, work.at);
-    for (const auto& block : resident_[i]->blocks()) block->mbarriers().check_end();
+    for (const auto& block : resident_[i]->blocks()) block->check_end();
     resident_.erase(resident_.begin() + static_cast<std::ptrdiff_t>(i));
     if (resident_.empty()) admit();
   }

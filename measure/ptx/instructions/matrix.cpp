@@ -232,6 +232,12 @@ class SharedMatrix {
     const std::uint64_t layout = bits >> 62;
     swizzle_ = layout == 0 ? 0 : 256 >> layout;  // 1: 128, 2: 64, 3: 32 bytes
     if ((bits >> 49 & 7) != 0) throw Finding("the machine executes matrix descriptors with a base offset of 0 only");
+    // PTX ISA, "Matrix Descriptor Format": the base offset is 0 only if the swizzle's pattern of 8 rows, which repeats,
+    // begins at a multiple of its size.
+    if (const std::uint64_t row = swizzle_ == 0 ? 0 : start_ / swizzle_ % 8; row != 0)
+      throw Finding(fmt::format("misaligned: the matrix at {:#x} begins in row {} of the 8 rows of its swizzle's "
+                                "pattern, but the base offset in its descriptor is 0",
+                                start_, row));
   }
 
   /// Returns the 16 elements along k of row `mn` of a, or of column `mn` of b.
@@ -301,7 +307,7 @@ void multiply(Warp& w, const Detail& t, const Product& product) {
   std::array<Elements, 16> rows;
   if (t.a.empty()) {
     const SharedMatrix<Values> a(product.a, t.a_transposed, w, access);
-    const auto first = static_cast<std::size_t>(16 * (w.index() % 4));
+    const std::size_t first = 16 * (static_cast<std::size_t>(w.index()) % warpgroup_warps);
     for (std::size_t g = 0; g < rows.size(); ++g) rows[g] = a.row(first + g, type);
   } else {
     rows = fragment_of<Values, 16>(w, t.a, type);
@@ -331,7 +337,7 @@ Flow run_wgmma(Warp& w, const Instruction& i, Lanes active) {
   product.group = static_cast<Epoch>(w.products.committed() + 1);
   product.before = w.order.knowledge();
   w.order.begin_epoch();
-  w.block().issue(static_cast<std::size_t>(w.index() / 4), w.products.next_number(), {w.at(), {product.a, product.b}});
+  w.block().issue(w, {w.at(), {product.a, product.b}});
   for (const RegisterPlace place : t.d) w.products.check_fenced(place);
   for (const RegisterPlace place : t.a) w.products.check_fenced(place);
   w.products.issue(w.at(), t, [&w, &t, product] { multiply<Values, Adder>(w, t, product); });

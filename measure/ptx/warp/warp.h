@@ -45,6 +45,7 @@ class Warp : public Registers {
 
   WarpOrder order;
   WarpProducts products;
+  std::size_t issued = 0;  // number of instructions that the warp has issued with its warpgroup (Issue)
 
   // ---- barriers
   struct Ticket {

@@ -11,7 +11,7 @@ namespace deplo::measure::ptx {
 
 WarpProducts::WarpProducts(const Program& program) {
   if (!program.has_wgmma) return;
-  written_.resize(program.register_bytes / slot_bytes + 1, -1);
+  touched_.resize(program.register_bytes / slot_bytes + 1, -1);
   in_flight_.resize(program.register_bytes / slot_bytes + 1, 0);
 }
 
@@ -25,18 +25,22 @@ void WarpProducts::issue(std::uint32_t at, const Detail& registers, std::functio
 void WarpProducts::check_registers(const Instruction& i) {
   ++clock_;
   if (i.detail == nullptr) return;
-  for (const std::uint32_t place : i.detail->reads)
+  for (const std::uint32_t place : i.detail->reads) {
     if (in_flight_[place / slot_bytes] > waited_) throw Finding("reads a sum of a wgmma before waiting for it");
+    touched_[place / slot_bytes] = clock_;
+  }
   for (const std::uint32_t place : i.detail->writes) {
     if (in_flight_[place / slot_bytes] > waited_)
       throw Finding("writes a register that a wgmma still uses, before waiting for it");
-    written_[place / slot_bytes] = clock_;
+    touched_[place / slot_bytes] = clock_;
   }
 }
 
+// PTX ISA, "wgmma.fence": it must come before the first wgmma, and between other accesses to a register and a wgmma.
 void WarpProducts::check_fenced(RegisterPlace place) const {
-  if (written_[place / slot_bytes] > fence_)
-    throw Finding("a register of this wgmma was written after the last wgmma.fence");
+  if (fence_ < 0) throw Finding("no wgmma.fence comes before this wgmma");
+  if (touched_[place / slot_bytes] > fence_)
+    throw Finding("a register of this wgmma was read or written after the last wgmma.fence");
 }
 
 void WarpProducts::run(const Warp& warp, std::int64_t up_to_group) {

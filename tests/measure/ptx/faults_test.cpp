@@ -173,7 +173,7 @@ const Fault faults[] = {
     {"sums not added", "wgmma", "1,\\s*1,\\s*1,\\s*0,\\s*1;", "0, 1, 1, 0, 1;"},
     {"minus", "wgmma", "1,\\s*1,\\s*1,\\s*0,\\s*1;", "1, -1, 1, 0, 1;"},
     {"sums of wgmma in another order", "wgmma", "(mma_async\\S+ \\{)(%f\\d+), (%f\\d+)", "$1$3, $2", 2},
-    {"missing wgmma.fence", "wgmma", "wgmma\\.fence\\.sync\\.aligned;", "", -1, "after the last wgmma.fence"},
+    {"missing wgmma.fence", "wgmma", "wgmma\\.fence\\.sync\\.aligned;", "", -1, "no wgmma.fence"},
     {"missing wgmma commit", "wgmma", "wgmma\\.commit_group\\.sync\\.aligned;", "", -1, ""},
     {"missing wgmma wait in the loop", "wgmma", "wgmma\\.wait_group\\.sync\\.aligned 1;", "", -1, "race"},
     {"wgmma wait for a group too few", "wgmma", "wgmma\\.wait_group\\.sync\\.aligned 1;",
