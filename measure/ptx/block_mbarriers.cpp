@@ -38,7 +38,7 @@ Mbarrier& BlockMbarriers::find(std::uint64_t offset, const Access& access) {
   if (!is_fenced && access.before->seen.seen(by.actor) < by.epoch)
     throw Finding(fmt::format("race: uses the mbarrier at {:#x}, and nothing orders this with its initialization at {}",
                               offset, place_of(block_.machine().program(), by.at)));
-  if (!is_fenced && access.is_async && access.before->proxy.seen(by.actor) < by.epoch)
+  if (!is_fenced && access.is_async && access.before->shared_proxy.seen(by.actor) < by.epoch)
     throw Finding(
         fmt::format("race: no fence makes the mbarrier at {:#x}, which was initialized at {}, visible to the copy",
                     offset, place_of(block_.machine().program(), by.at)));

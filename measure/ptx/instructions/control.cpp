@@ -171,11 +171,17 @@ void fence(Binder& b) {
                : b.has("cluster") ? run_fence<Scope::cluster>
                                   : run_fence<Scope::device>;
 }
+template <FencedMemory memory>
 Flow run_proxy_fence(Warp& w, const Instruction&, Lanes) {
-  w.order.show_to_proxy();
+  w.order.show_to_proxy(memory);
   return Flow::next;
 }
-void proxy_fence(Binder& b) { b.to().run = b.has("async") ? run_proxy_fence : run_nothing; }
+void proxy_fence(Binder& b) {
+  b.to().run = b.has("alias")    ? run_nothing
+               : b.has("global") ? run_proxy_fence<FencedMemory::global>
+               : b.words() == 3  ? run_proxy_fence<FencedMemory::all>
+                                 : run_proxy_fence<FencedMemory::shared>;
+}
 Flow run_barrier_fence(Warp& w, const Instruction&, Lanes) {
   w.order.see(w.block().cluster().actors().initializations(w.block().rank()), w.block().mbarriers().initializations());
   return Flow::next;

@@ -49,7 +49,7 @@ std::optional<GlobalConflict> GlobalOrder::conflict(const Cell& last, const Glob
   }
   const ProxyClocks* const clocks = known_of(last, access);
   if (clocks == nullptr || clocks->seen.seen(last.actor) < last.epoch) return conflict;
-  if (was_write && access.made.is_async && last.is_async == 0 && clocks->proxy.seen(last.actor) < last.epoch) {
+  if (was_write && access.made.is_async && last.is_async == 0 && clocks->global_proxy.seen(last.actor) < last.epoch) {
     conflict.why = needs_proxy_fence;
     return conflict;
   }

@@ -28,7 +28,7 @@ void ClusterClocks::join(const ClusterClocks& other) {
   const auto covers = [](const ClusterClocks& all, const ClusterClocks& part) {
     return std::ranges::all_of(*part.known_, [&](const Map::value_type& one) {
       const ProxyClocks* const known = all.find(one.first);
-      return known != nullptr && known->seen.covers(one.second.seen) && known->proxy.covers(one.second.proxy);
+      return known != nullptr && known->covers(one.second);
     });
   };
   if (known_ != nullptr && covers(*this, other)) return;
@@ -47,10 +47,10 @@ void ClusterClocks::join(std::int64_t cluster, const ProxyClocks& clocks) {
   known_ = std::make_shared<const Map>(std::move(all));
 }
 
-void ClusterClocks::show_to_proxy() {
+void ClusterClocks::show_to_proxy(FencedMemory memory) {
   if (known_ == nullptr) return;
   Map all = *known_;
-  for (auto& [cluster, clocks] : all) clocks.proxy.join(clocks.seen);
+  for (auto& [cluster, clocks] : all) clocks.show_to_proxy(memory);
   known_ = std::make_shared<const Map>(std::move(all));
 }
 
@@ -111,7 +111,7 @@ inline bool Shadow::is_ordered(const Write& last, const Access& access) {
   if (last.epoch == 0 || (last.is_atomic && access.is_atomic)) return true;
   if (is_of_another_lane(last, access)) return false;
   if (access.before->seen.seen(last.actor) < last.epoch) return false;
-  return !access.is_async || last.is_async || access.before->proxy.seen(last.actor) >= last.epoch;
+  return !access.is_async || last.is_async || access.before->shared_proxy.seen(last.actor) >= last.epoch;
 }
 
 Conflict Shadow::conflict(const Write& last, const Access& access) {
@@ -165,7 +165,7 @@ std::optional<Conflict> Shadow::conflict_of_write(std::size_t g, const Access& a
   // A copy by the asynchronous proxy may overtake earlier reads by the generic proxy (PTX ISA, "Proxies").
   const auto needs_fence = [&](Actor actor, const Read& read) {
     const bool is_product = actor >= first_product_ && actor - first_product_ < warps_;
-    return access.is_async && !is_product && access.before->proxy.seen(actor) < read.epoch;
+    return access.is_async && !is_product && access.before->shared_proxy.seen(actor) < read.epoch;
   };
   const auto unordered = [&](Actor actor, const Read& read) {
     return read.epoch != 0 && (access.before->seen.seen(actor) < read.epoch || needs_fence(actor, read));

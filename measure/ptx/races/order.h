@@ -32,13 +32,26 @@ class Clock {
   std::vector<Epoch> epochs_;
 };
 
-/// `seen`: accesses that are known to be over. `proxy`: those of them by the generic proxy that also come before
-/// accesses by the asynchronous proxy (PTX ISA, "Proxies").
+/// The memory that a proxy fence applies to (PTX ISA, "membar/fence").
+enum class FencedMemory : std::uint8_t { shared, global, all };
+
+/// `seen`: accesses that are known to be over. The proxy's clocks: those of them by the generic proxy to shared or to
+/// global memory that also come before accesses by the asynchronous proxy (PTX ISA, "Proxies").
 struct ProxyClocks {
-  Clock seen, proxy;
+  Clock seen, shared_proxy, global_proxy;
   void join(const ProxyClocks& other) {
     seen.join(other.seen);
-    proxy.join(other.proxy);
+    shared_proxy.join(other.shared_proxy);
+    global_proxy.join(other.global_proxy);
+  }
+  bool covers(const ProxyClocks& other) const {
+    return seen.covers(other.seen) && shared_proxy.covers(other.shared_proxy) &&
+           global_proxy.covers(other.global_proxy);
+  }
+  /// Orders all that is known before accesses by the asynchronous proxy to this memory.
+  void show_to_proxy(FencedMemory memory) {
+    if (memory != FencedMemory::global) shared_proxy.join(seen);
+    if (memory != FencedMemory::shared) global_proxy.join(seen);
   }
 };
 
@@ -49,8 +62,7 @@ class ClusterClocks {
   bool empty() const { return known_ == nullptr; }
   void join(const ClusterClocks&);
   void join(std::int64_t cluster, const ProxyClocks&);
-  /// Orders all that is known before accesses by the asynchronous proxy, too.
-  void show_to_proxy();
+  void show_to_proxy(FencedMemory);  // as ProxyClocks::show_to_proxy(), for all clusters
 
  private:
   using Map = std::map<std::int64_t, ProxyClocks>;
@@ -64,9 +76,9 @@ struct Knowledge : ProxyClocks {
     ProxyClocks::join(other);
     others.join(other.others);
   }
-  void show_to_proxy() {
-    proxy.join(seen);
-    others.show_to_proxy();
+  void show_to_proxy(FencedMemory memory) {
+    ProxyClocks::show_to_proxy(memory);
+    others.show_to_proxy(memory);
   }
 };
 

@@ -49,8 +49,8 @@ void WarpOrder::fence(Scope scope) {
   begin_epoch();
 }
 
-void WarpOrder::show_to_proxy() {
-  knowledge_.show_to_proxy();
+void WarpOrder::show_to_proxy(FencedMemory memory) {
+  knowledge_.show_to_proxy(memory);
   begin_epoch();
 }
 

@@ -30,7 +30,7 @@ class WarpOrder {
   /// Starts a new epoch. Later accesses are not part of what the warp has made known before.
   void begin_epoch() { knowledge_.seen.see(actor_, ++epoch_); }
   /// Executes fence.proxy.async (PTX ISA, "fence.proxy.async").
-  void show_to_proxy();
+  void show_to_proxy(FencedMemory);
   /// Executes a fence (PTX ISA, "membar/fence").
   void fence(Scope);
   /// Updates the warp's knowledge after a read of global memory: a strong read observes what was released at the

@@ -309,9 +309,15 @@ extern "C" __global__ void k(float* x, const __grid_constant__ Map map, float* y
   y[threadIdx.x] = box[threadIdx.x];
 })";
   const std::vector<std::string> arguments = {"x=f32[8,64]", "m=map(x, 8x32)", "y=f32[64]"};
+  const auto fenced_by = [&](const std::string& fence) {
+    std::string changed = text;
+    return changed.replace(text.find("fence.proxy.async;"), std::string_view("fence.proxy.async;").size(), fence);
+  };
+  const std::string says = "through the generic proxy, without fence.proxy.async";
   EXPECT_EQ(finding_in(text, arguments, 1), "");
-  EXPECT_THAT(finding_in(without(text, "  asm volatile(\"fence.proxy.async;\" ::: \"memory\");\n"), arguments, 1),
-              HasSubstr("through the generic proxy, without fence.proxy.async"));
+  EXPECT_EQ(finding_in(fenced_by("fence.proxy.async.global;"), arguments, 1), "");
+  EXPECT_THAT(finding_in(fenced_by("fence.proxy.async.shared::cta;"), arguments, 1), HasSubstr(says));
+  EXPECT_THAT(finding_in(fenced_by(""), arguments, 1), HasSubstr(says));
 }
 
 }  // namespace

@@ -49,6 +49,18 @@ TEST(Warpgroups, AMatrixBeginsWhereItsPatternBegins) {
               HasSubstr("begins in row 2 of the 8 rows of its swizzle's pattern, but the base offset"));
 }
 
+TEST(Warpgroups, AProxyFenceAppliesToItsMemory) {
+  const auto found = [](const std::string& proxy_fence) {
+    return finding_in_warpgroup(
+        "  mov.u32 %r2, s;\n  shl.b32 %r3, %r0, 2;\n  add.u32 %r2, %r2, %r3;\n  st.shared.u32 [%r2], 0;\n" +
+        proxy_fence + "  bar.sync 0;\n" + fence + product + wait);
+  };
+  EXPECT_EQ(found("  fence.proxy.async;\n"), "");
+  EXPECT_EQ(found("  fence.proxy.async.shared::cta;\n"), "");
+  EXPECT_THAT(found("  fence.proxy.async.global;\n"), HasSubstr("without fence.proxy.async"));
+  EXPECT_THAT(found(""), HasSubstr("without fence.proxy.async"));
+}
+
 TEST(Warpgroups, AllFourWarpsMultiply) {
   const std::string body = fence + product + wait;
   EXPECT_THAT(finding_in_warpgroup(body, 96), HasSubstr("expected a warpgroup of four warps, found one of 3"));
