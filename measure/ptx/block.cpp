@@ -107,6 +107,19 @@ void Block::check_end() const {
                                 place_of(machine_.program(), known[issued].at)));
   }
   mbarriers_.check_end();
+  // The block must exist until the access, also if it is an arrival at an mbarrier. A relaxed barrier of the cluster does
+  // not order the access before the end of the block.
+  for (const auto& [actor, access] : from_afar_) {
+    const auto knows = [&](const auto& warp) {
+      return warp->order.knowledge().seen.seen(access.actor) >= access.epoch;
+    };
+    if (std::ranges::none_of(warps_, knows))
+      throw Finding(fmt::format("block {} may end before {} accesses its shared memory: nothing orders the end with {} "
+                                "at {}",
+                                index_, cluster_.actors().describe(actor),
+                                machine_.program().statements[access.at].opcode,
+                                place_of(machine_.program(), access.at)));
+  }
 }
 
 Cluster::Cluster(Machine& machine, std::int64_t number)

@@ -36,18 +36,20 @@ class Actors {
   Actors(std::int64_t blocks, std::int64_t warps)
       : warps_(static_cast<Actor>(warps)),
         all_(static_cast<Actor>(blocks * warps)),
-        next_(3 * all_ + static_cast<Actor>(blocks)) {}
+        blocks_(static_cast<Actor>(blocks)),
+        next_(3 * all_ + 2 * blocks_) {}
   Actor warp(std::uint32_t rank, std::int64_t index) const { return rank * warps_ + static_cast<Actor>(index); }
   Actor copies(Actor warp) const { return all_ + warp; }
   Actor products(Actor warp) const { return 2 * all_ + warp; }
   Actor initializations(std::uint32_t rank) const { return 3 * all_ + rank; }  // of the block's mbarriers
+  Actor start(std::uint32_t rank) const { return 3 * all_ + blocks_ + rank; }  // of the block
   Actor add_tensor_copies() { return next_++; }
   /// Describes an actor, as in "warp 3 of rank 0" or "a wgmma of warp 3".
   std::string describe(Actor) const;
   std::string describe_in_block(Actor) const;  // the same without the rank
 
  private:
-  Actor warps_, all_, next_;
+  Actor warps_, all_, blocks_, next_;
 };
 
 inline constexpr std::size_t warpgroup_warps = 4;
@@ -89,8 +91,10 @@ class Block {
   /// Records or compares what a warp issues as its next instruction of a warpgroup. Throws Finding if it differs from
   /// what another warp of the warpgroup has issued, or if the warpgroup has fewer than four warps.
   void issue(Warp&, const Issue&);
+  /// Records that a warp of another block accesses the block's shared memory, or arrives at an mbarrier there.
+  void note_from_afar(const Access& access) { from_afar_[access.actor] = access; }
   /// Checks the block after its last thread has ended. Throws Finding if a warp has not issued all instructions of its
-  /// warpgroup, or as BlockMbarriers::check_end().
+  /// warpgroup, if nothing orders an access from another block with the end, or as BlockMbarriers::check_end().
   void check_end() const;
 
   std::int64_t live_threads() const { return live_threads_; }
@@ -108,6 +112,7 @@ class Block {
   BlockMbarriers mbarriers_;
   Shadow shadow_;
   std::vector<std::vector<Issue>> issues_;
+  std::map<Actor, Access> from_afar_;  // last access by each warp of another block
   /// Number of threads that a barrier waits for.
   std::int64_t awaited(std::int64_t expected) const;
   void turn_if_complete(NamedBarrier&) const;

@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "measure/ptx/machine.h"
 #include "measure/ptx/warp/place.h"
-#include "measure/ptx/warp/warp.h"
 
 namespace deplo::measure::ptx {
 namespace {
@@ -19,7 +16,8 @@ void BlockMbarriers::make(std::uint64_t offset, std::uint32_t count, const Acces
   constexpr std::uint32_t max_count = (1 << 20) - 1;  // PTX ISA, "mbarrier.init"
   if (count < 1 || count > max_count)
     throw Finding(fmt::format("expected a count from 1 to {} of an mbarrier, found {}", max_count, count));
-  remove(offset);
+  if (all_.contains(offset))
+    throw Finding(fmt::format("initializes the mbarrier at {:#x} again, without mbarrier.inval in between", offset));
   all_.emplace(offset, Initialized{Mbarrier(count), by, ++initializations_});
 }
 
@@ -45,10 +43,6 @@ Mbarrier& BlockMbarriers::find(std::uint64_t offset, const Access& access) {
   return found->second.barrier;
 }
 
-void BlockMbarriers::arrive_from_afar(std::uint64_t offset, const Access& access) {
-  all_.at(offset).from_afar[access.actor] = access;
-}
-
 std::pair<Actor, Epoch> BlockMbarriers::next_copy(std::uint64_t mbarrier) {
   const auto [found, is_new] = copies_.try_emplace(mbarrier, 0, 0);
   if (is_new) found->second.first = block_.cluster().actors().add_tensor_copies();
@@ -63,25 +57,11 @@ void BlockMbarriers::check_plain(std::uint64_t offset, std::uint64_t size) const
         fmt::format("accesses the mbarrier at {:#x}, which only mbarrier instructions may access", next->first));
 }
 
-// An arrival at an mbarrier of another block is a store to that block's memory, so the block must still exist. A
-// relaxed barrier of the cluster does not order the arrival before the end of the block.
 void BlockMbarriers::check_end() const {
-  for (const auto& [offset, mbarrier] : all_) {
+  for (const auto& [offset, mbarrier] : all_)
     if (mbarrier.barrier.bytes() != 0)
       throw Finding(fmt::format("block {} ends while the mbarrier at {:#x} still expects {} bytes in phase {}",
                                 block_.index(), offset, mbarrier.barrier.bytes(), mbarrier.barrier.phase()));
-    for (const auto& [actor, arrival] : mbarrier.from_afar) {
-      const auto knows = [&](const auto& warp) {
-        return warp->order.knowledge().seen.seen(arrival.actor) >= arrival.epoch;
-      };
-      if (std::ranges::none_of(block_.warps(), knows))
-        throw Finding(
-            fmt::format("block {} may end before {} arrives at its mbarrier at {:#x}: nothing orders the end "
-                        "with the arrival at {}",
-                        block_.index(), block_.cluster().actors().describe(actor), offset,
-                        place_of(block_.machine().program(), arrival.at)));
-    }
-  }
 }
 
 }  // namespace deplo::measure::ptx

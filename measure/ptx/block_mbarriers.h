@@ -22,8 +22,6 @@ class BlockMbarriers {
   /// Returns the mbarrier at an offset. Throws Finding if there is none, or if nothing orders its initialization with
   /// the access.
   Mbarrier& find(std::uint64_t offset, const Access&);
-  /// Records that a warp of another block arrives at the mbarrier.
-  void arrive_from_afar(std::uint64_t offset, const Access&);
   /// Checks a plain access. Throws Finding if the range overlaps an mbarrier.
   void check_plain(std::uint64_t offset, std::uint64_t size) const;
   /// Returns the actor for the tensor copies that an mbarrier counts, and its next epoch.
@@ -31,7 +29,7 @@ class BlockMbarriers {
   /// Number of initializations so far. fence.mbarrier_init makes them known to others.
   Epoch initializations() const { return initializations_; }
   /// Checks the mbarriers when the last thread of the block has ended. Throws Finding if an mbarrier still expects
-  /// bytes, or if a warp of another block may arrive at it later.
+  /// bytes.
   void check_end() const;
 
  private:
@@ -39,7 +37,6 @@ class BlockMbarriers {
     Mbarrier barrier;
     Access by;
     Epoch number = 0;
-    std::map<Actor, Access> from_afar = {};  // last arrival of each warp of another block
   };
   const Block& block_;
   std::map<std::uint64_t, Initialized> all_;

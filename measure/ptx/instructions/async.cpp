@@ -171,15 +171,15 @@ void barrier_end(Binder& b) {
 }
 
 // The state that an arrival returns is the number of its phase. i.size is a set of flags: 1: expect bytes (operand c),
-// 2: arrive (count in operand b).
+// 2: arrive (count in operand b), 4: relaxed.
 Flow run_arrive(Warp& w, const Instruction& i, Lanes active) {
   for_each_lane(active, [&](std::size_t lane) {
     const auto [block, offset] = barrier_place(w, w.address(i, lane), i.space != Space::shared_cluster, lane);
     Mbarrier& barrier = block->mbarriers().find(offset, w.access());
-    if (block != &w.block()) block->mbarriers().arrive_from_afar(offset, w.access());
+    if (block != &w.block()) block->note_from_afar(w.access());
     const std::uint64_t phase = barrier.phase();
     if ((i.size & 1) != 0) barrier.expect(w.lanes<std::uint32_t>(i.c)[lane]);
-    if ((i.size & 2) != 0) barrier.release(w.order.knowledge());
+    if ((i.size & 2) != 0) barrier.release((i.size & 4) != 0 ? w.order.fenced() : w.order.knowledge());
     if ((i.size & 2) != 0) barrier.arrive(i.b == 0 ? 1 : w.lanes<std::uint32_t>(i.b)[lane]);
     if (i.d != 0) w.lanes<std::uint64_t>(i.d)[lane] = phase;
   });
@@ -196,8 +196,15 @@ void arrive(Binder& b) {
   b.address(first);
   if (gives) b.to().d = b.write(0, 64);
   if (b.operands() == first + 2) (expects ? b.to().c : b.to().b) = b.read(first + 1, 32);
-  b.to().size = static_cast<std::uint8_t>((expects ? 1 : 0) | (arrives ? 2 : 0));
+  b.to().size = static_cast<std::uint8_t>((expects ? 1 : 0) | (arrives ? 2 : 0) | (b.has("relaxed") ? 4 : 0));
   b.to().run = run_arrive;
+}
+
+void observe(Warp& w, const Instruction& i, const Mbarrier& barrier) {
+  if ((i.size & 2) != 0)
+    w.order.observe(barrier.complete());
+  else
+    w.order.acquire(barrier.complete());
 }
 
 // Returns true if the lane's wait is over. Throws Finding if the phase that the lane waits for has ended and the next
@@ -208,7 +215,7 @@ bool is_complete(Warp& w, const Instruction& i, std::size_t lane) {
   Mbarrier& barrier = block->mbarriers().find(offset, w.access());
   if (i.e == 0) {
     const bool is_over = barrier.phase() > w.lanes<std::uint64_t>(i.b)[lane];
-    if (is_over) w.order.acquire(barrier.complete());
+    if (is_over) observe(w, i, barrier);
     return is_over;
   }
   auto& awaited = w.awaited_phase[lane];
@@ -218,19 +225,19 @@ bool is_complete(Warp& w, const Instruction& i, std::size_t lane) {
                   lane);
   if (barrier.has_completed(w.lanes<std::uint32_t>(i.b)[lane] & 1)) {
     awaited.reset();
-    w.order.acquire(barrier.complete());
+    observe(w, i, barrier);
     return true;
   }
   if (!awaited || awaited->first != address) awaited = {address, barrier.phase()};
   return false;
 }
 
-// PTX ISA, "mbarrier.try_wait": it may suspend the thread, and may return early. i.size: 1 if the instruction waits
-// (try_wait). i.e: 1 if the operand is a parity, 0 if it is a state.
+// PTX ISA, "mbarrier.try_wait": it may suspend the thread, and may return early. i.size is a set of flags: 1: the
+// instruction waits (try_wait), 2: relaxed. i.e: 1 if the operand is a parity, 0 if it is a state.
 Flow run_test(Warp& w, const Instruction& i, Lanes active) {
   Lanes complete = 0;
   for_each_lane(active, [&](std::size_t lane) { complete |= Lanes{is_complete(w, i, lane)} << lane; });
-  const bool gives_up = i.size == 0 || w.returns_early();
+  const bool gives_up = (i.size & 1) == 0 || w.returns_early();
   if (complete != active && !gives_up) return Flow::wait;
   w.store_predicate(i.d, complete, active);
   return Flow::next;
@@ -242,7 +249,7 @@ void test(Binder& b) {
   const bool parity = b.has("parity");
   b.to().b = b.read(2, parity ? 32 : 64);
   b.to().e = parity ? 1 : 0;
-  b.to().size = b.has("try_wait") ? 1 : 0;
+  b.to().size = static_cast<std::uint8_t>((b.has("try_wait") ? 1 : 0) | (b.has("relaxed") ? 2 : 0));
   b.to().waits = true;
   b.to().run = run_test;
 }

@@ -128,16 +128,17 @@ void warp_barrier(Binder& b) {
 }
 
 // ---- barrier.cluster
-// A relaxed arrival releases only the initializations of mbarriers that fence.mbarrier_init.release.cluster has
-// covered.
+// A relaxed arrival releases only the start of the block, and the initializations of mbarriers that
+// fence.mbarrier_init.release.cluster has covered.
 template <bool is_relaxed>
 Flow run_cluster_arrive(Warp& w, const Instruction&, Lanes active) {
   if (w.cluster_arrival) throw Finding("arrives at the cluster's barrier twice, without a wait in between");
   Cluster& cluster = w.block().cluster();
   w.cluster_arrival = cluster.turns();
   Knowledge knowledge;
-  const Actor initializations = cluster.actors().initializations(w.block().rank());
-  knowledge.seen.see(initializations, w.order.knowledge().seen.seen(initializations));
+  const Actors& actors = cluster.actors();
+  for (const Actor actor : {actors.initializations(w.block().rank()), actors.start(w.block().rank())})
+    knowledge.seen.see(actor, w.order.knowledge().seen.seen(actor));
   cluster.arrive(std::popcount(active), is_relaxed ? knowledge : w.order.knowledge());
   w.order.begin_epoch();
   return Flow::next;

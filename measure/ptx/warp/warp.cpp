@@ -26,6 +26,7 @@ Warp::Warp(Block& block, std::int64_t index)
       local_(program_.local_bytes * warp_lanes),
       alive_(first_lanes(block.machine().threads() - index * warp_lanes)),
       groups_(alive_) {
+  order.see(block.cluster().actors().start(block.rank()), 1);
   for (const SpecialPlace& special : program_.specials)
     for (std::uint32_t lane = 0; lane < warp_lanes; ++lane)
       lanes<std::uint32_t>(special.place)[lane] = static_cast<std::uint32_t>(special.value({block_, index_, lane}));

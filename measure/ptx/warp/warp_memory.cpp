@@ -32,6 +32,7 @@ std::byte* shared_at(Warp& w, std::uint64_t address, std::uint32_t size, std::si
   std::byte* const found = block->shared().find(offset, size);
   if (found == nullptr)
     throw Finding(fmt::format("out of bounds: {} bytes at {}", size, block->shared().describe(offset)), lane);
+  if (block != &w.block()) block->note_from_afar(w.access());
   if (operation.used > 0) size = operation.used;
   if (!block->mbarriers().none()) block->mbarriers().check_plain(offset, size);
   const std::uint64_t position = offset - shared_start;
@@ -116,6 +117,11 @@ std::pair<Block*, std::uint64_t> shared_place(const Warp& w, std::uint64_t addre
                   lane);
   if (block->live_threads() == 0)
     throw Finding(fmt::format("accesses the shared memory of block {}, which has ended", block->index()), lane);
+  // CUDA C++ Programming Guide, "Distributed Shared Memory": all blocks of the cluster must have started.
+  if (block != &w.block() && w.order.knowledge().seen.seen(w.block().cluster().actors().start(block->rank())) == 0)
+    throw Finding(fmt::format("race: accesses the shared memory of block {}, and nothing orders this with its start",
+                              block->index()),
+                  lane);
   return {block, offset};
 }
 

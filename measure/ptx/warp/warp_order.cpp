@@ -49,6 +49,18 @@ void WarpOrder::fence(Scope scope) {
   begin_epoch();
 }
 
+Knowledge WarpOrder::fenced() const {
+  Knowledge known;
+  known.others = fenced_for_block_;
+  if (const ProxyClocks* const own = fenced_for_block_.find(cluster_)) known.ProxyClocks::join(*own);
+  return known;
+}
+
+void WarpOrder::observe(const Knowledge& released) {
+  observed_in_block_.join(released.others);
+  observed_in_block_.join(cluster_, released);
+}
+
 void WarpOrder::show_to_proxy(FencedMemory memory) {
   knowledge_.show_to_proxy(memory);
   begin_epoch();

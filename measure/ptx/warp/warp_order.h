@@ -33,6 +33,10 @@ class WarpOrder {
   void show_to_proxy(FencedMemory);
   /// Executes a fence (PTX ISA, "membar/fence").
   void fence(Scope);
+  /// What a relaxed arrival at an mbarrier releases: what a fence before it has released.
+  Knowledge fenced() const;
+  /// Updates the warp's knowledge after a relaxed wait for an mbarrier: only a later fence acquires what was released.
+  void observe(const Knowledge& released);
   /// Updates the warp's knowledge after a read of global memory: a strong read observes what was released at the
   /// address.
   void observe(const GlobalOrder&, std::uint64_t address, const MemoryOrder&);
@@ -49,7 +53,7 @@ class WarpOrder {
   Epoch epoch_ = 1;
   Knowledge knowledge_;
   LaneOrder lanes_;
-  /// For global memory: what strong reads have observed and no fence has acquired yet, and what fences have released.
+  /// What strong reads have observed and no fence has acquired yet, and what fences have released.
   ClusterClocks observed_in_device_, observed_in_block_, fenced_for_device_, fenced_for_block_;
 };
 

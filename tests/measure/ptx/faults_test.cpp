@@ -228,7 +228,7 @@ const Fault faults[] = {
     {"a transposition with another neighbour", "wgmma",
      "shfl\\.sync\\.bfly\\.b32\\s+(%r\\d+\\|%p\\d+, %r\\d+), %r\\d+,", "shfl.sync.bfly.b32 $1, 3,", 0, ""},
     {"cluster barrier without wait", "multicast", "barrier\\.cluster\\.wait\\.acquire\\.aligned;", "", -1,
-     "nothing orders this with its initialization"},
+     "nothing orders this with its"},  // start, or the initialization of its mbarrier
     {"arrival at the own block only", "multicast", "(mapa\\.shared::cluster\\.u32 %r\\d+, %r\\d+, )%r\\d+", "$010", -1,
      ""},
     {"arrival at no block", "multicast", "(mapa\\.shared::cluster\\.u32 %r\\d+, %r\\d+, )%r\\d+", "$015", 0,
