@@ -20,7 +20,8 @@ Block::Block(Machine& machine, Cluster& cluster, std::int64_t index, std::uint32
       shared_(machine.shared_bytes()),
       mbarriers_(*this),
       shadow_(machine.shared_bytes(), machine.program().granule, static_cast<std::size_t>(machine.warps()),
-              cluster.actors().warp(rank, 0), cluster.actors().products(cluster.actors().warp(rank, 0))),
+              cluster.actors().warp(rank, 0), cluster.actors().copies(cluster.actors().warp(rank, 0)),
+              cluster.actors().products(cluster.actors().warp(rank, 0))),
       live_threads_(machine.threads()),
       live_warps_(machine.warps()) {
   shared_.clear(machine.options().fill);
@@ -102,8 +103,8 @@ void Block::check_end() const {
     const std::vector<Issue>& known = issues_[i / warpgroup_warps];
     const std::size_t issued = warps_[i]->issued;
     if (issued < known.size())
-      throw Finding(fmt::format("warp {} of block {} ends without {} at {}, which other warps of its warpgroup execute", i,
-                                index_, machine_.program().statements[known[issued].at].opcode,
+      throw Finding(fmt::format("warp {} of block {} ends without {} at {}, which other warps of its warpgroup execute",
+                                i, index_, machine_.program().statements[known[issued].at].opcode,
                                 place_of(machine_.program(), known[issued].at)));
   }
   mbarriers_.check_end();
@@ -114,11 +115,11 @@ void Block::check_end() const {
       return warp->order.knowledge().seen.seen(access.actor) >= access.epoch;
     };
     if (std::ranges::none_of(warps_, knows))
-      throw Finding(fmt::format("block {} may end before {} accesses its shared memory: nothing orders the end with {} "
-                                "at {}",
-                                index_, cluster_.actors().describe(actor),
-                                machine_.program().statements[access.at].opcode,
-                                place_of(machine_.program(), access.at)));
+      throw Finding(
+          fmt::format("block {} may end before {} accesses its shared memory: nothing orders the end with {} "
+                      "at {}",
+                      index_, cluster_.actors().describe(actor), machine_.program().statements[access.at].opcode,
+                      place_of(machine_.program(), access.at)));
   }
 }
 

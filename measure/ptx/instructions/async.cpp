@@ -39,7 +39,8 @@ struct CopyOrder {
 void copy_now(Warp& w, const CopyOrder& order) {
   std::array<std::byte, 16> bytes{};
   const Actor actor = w.block().cluster().actors().copies(w.order.actor());
-  const Access access{actor, order.group, order.at, false, false, &order.before};
+  const Access access{actor, order.group,   order.at,         false,
+                      false, &order.before, &w.order.lanes(), static_cast<std::uint8_t>(order.lane)};
   if (order.size_read > 0) {
     // The address must be aligned to the whole size, even if only a part is read (PTX ISA, "cp.async").
     if (order.from % order.size != 0)
@@ -111,9 +112,12 @@ Flow run_copy_wait(Warp& w, const Instruction& i, Lanes active) {
   if (i.number < 0) run_commit(w, i, active);
   const std::int64_t open = std::max<std::int64_t>(i.number, 0);
   std::int64_t over = INT64_MAX;
-  for_each_lane(active, [&](std::size_t lane) { over = std::min(over, w.committed_copies[lane] - open); });
-  w.order.see(w.block().cluster().actors().copies(w.order.actor()),
-              static_cast<Epoch>(std::max<std::int64_t>(over, 0)));
+  for_each_lane(active, [&](std::size_t lane) {
+    const std::int64_t done = std::max<std::int64_t>(w.committed_copies[lane] - open, 0);
+    w.order.wait_for_copies(lane, static_cast<Epoch>(done));
+    over = std::min(over, done);
+  });
+  w.order.see(w.block().cluster().actors().copies(w.order.actor()), static_cast<Epoch>(over));
   for (std::size_t k = 0; k < w.copies.size();) {
     const Warp::AsyncCopy& copy = w.copies[k];
     const bool waits = (active >> copy.lane & 1) != 0 && copy.group <= w.committed_copies[copy.lane] - open;
@@ -207,22 +211,28 @@ void observe(Warp& w, const Instruction& i, const Mbarrier& barrier) {
     w.order.acquire(barrier.complete());
 }
 
-// Returns true if the lane's wait is over. Throws Finding if the phase that the lane waits for has ended and the next
-// phase has ended, too: the parity then no longer shows that the wait is over.
+// Throws Finding if the phase that the lane waits for has ended and the next phase has ended, too: neither a parity nor a
+// state then shows that the wait is over (PTX ISA, "mbarrier.test_wait").
+void check_awaited(const Mbarrier& barrier, std::uint64_t phase, std::size_t lane) {
+  if (barrier.phase() >= phase + 2)
+    throw Finding(
+        fmt::format("waits for phase {} of the mbarrier, which is in phase {} already", phase, barrier.phase()), lane);
+}
+
+// Returns true if the lane's wait is over.
 bool is_complete(Warp& w, const Instruction& i, std::size_t lane) {
   const std::uint64_t address = w.address(i, lane);
   const auto [block, offset] = barrier_place(w, address, true, lane);
   Mbarrier& barrier = block->mbarriers().find(offset, w.access());
   if (i.e == 0) {
-    const bool is_over = barrier.phase() > w.lanes<std::uint64_t>(i.b)[lane];
+    const std::uint64_t state = w.lanes<std::uint64_t>(i.b)[lane];
+    check_awaited(barrier, state, lane);
+    const bool is_over = barrier.phase() > state;
     if (is_over) observe(w, i, barrier);
     return is_over;
   }
   auto& awaited = w.awaited_phase[lane];
-  if (awaited && awaited->first == address && barrier.phase() >= awaited->second + 2)
-    throw Finding(fmt::format("waits for phase {} of the mbarrier, which is in phase {} already", awaited->second,
-                              barrier.phase()),
-                  lane);
+  if (awaited && awaited->first == address) check_awaited(barrier, awaited->second, lane);
   if (barrier.has_completed(w.lanes<std::uint32_t>(i.b)[lane] & 1)) {
     awaited.reset();
     observe(w, i, barrier);

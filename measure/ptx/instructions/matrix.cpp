@@ -235,9 +235,10 @@ class SharedMatrix {
     // PTX ISA, "Matrix Descriptor Format": the base offset is 0 only if the swizzle's pattern of 8 rows, which repeats,
     // begins at a multiple of its size.
     if (const std::uint64_t row = swizzle_ == 0 ? 0 : start_ / swizzle_ % 8; row != 0)
-      throw Finding(fmt::format("misaligned: the matrix at {:#x} begins in row {} of the 8 rows of its swizzle's "
-                                "pattern, but the base offset in its descriptor is 0",
-                                start_, row));
+      throw Finding(
+          fmt::format("misaligned: the matrix at {:#x} begins in row {} of the 8 rows of its swizzle's "
+                      "pattern, but the base offset in its descriptor is 0",
+                      start_, row));
   }
 
   /// Returns the 16 elements along k of row `mn` of a, or of column `mn` of b.

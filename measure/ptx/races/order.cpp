@@ -77,10 +77,16 @@ void LaneOrder::meet(LaneSet lanes) {
     if ((lanes >> lane & 1) != 0) parted_->seen[lane] = known;
 }
 
-Shadow::Shadow(std::size_t bytes, std::size_t granule, std::size_t warps, Actor first_warp, Actor first_product)
+void LaneOrder::wait_for_copies(std::size_t lane, Epoch group) {
+  if (waited_[lane].size() < group) waited_[lane].resize(group, epoch(lane));
+}
+
+Shadow::Shadow(std::size_t bytes, std::size_t granule, std::size_t warps, Actor first_warp, Actor first_copy,
+               Actor first_product)
     : granule_(granule),
       warps_(warps),
       first_warp_(first_warp),
+      first_copy_(first_copy),
       first_product_(first_product),
       writes_((bytes + granule - 1) / granule),
       reads_(writes_.size() * 2 * warps) {}
@@ -90,6 +96,12 @@ Shadow::Shadow(std::size_t bytes, std::size_t granule, std::size_t warps, Actor 
 inline bool Shadow::is_of_another_lane(const Write& last, const Access& access) {
   return last.actor == access.actor && last.lane_epoch > 0 && access.lanes != nullptr && last.at != access.at &&
          !access.lanes->covers(access.lane, last.lane, last.lane_epoch);
+}
+
+// A lane sees its own copies after its wait, and those of other lanes after a barrier that follows their wait.
+inline bool Shadow::is_copy_of_another_lane(const Write& last, const Access& access) const {
+  return access.lanes != nullptr && last.actor == copies_of(access.actor) &&
+         !access.lanes->covers_copies(access.lane, last.lane, last.epoch);
 }
 
 inline void Shadow::note(Read& read, const Access& access) {
@@ -107,16 +119,18 @@ std::optional<int> Shadow::unordered_lane(const Read& read, const Access& access
   return std::nullopt;
 }
 
-inline bool Shadow::is_ordered(const Write& last, const Access& access) {
+inline bool Shadow::is_ordered(const Write& last, const Access& access) const {
   if (last.epoch == 0 || (last.is_atomic && access.is_atomic)) return true;
-  if (is_of_another_lane(last, access)) return false;
+  if (is_of_another_lane(last, access) || is_copy_of_another_lane(last, access)) return false;
   if (access.before->seen.seen(last.actor) < last.epoch) return false;
   return !access.is_async || last.is_async || access.before->shared_proxy.seen(last.actor) >= last.epoch;
 }
 
-Conflict Shadow::conflict(const Write& last, const Access& access) {
-  if (is_of_another_lane(last, access)) return {last.actor, last.at, true, false, last.lane};
-  return {last.actor, last.at, true, access.before->seen.seen(last.actor) >= last.epoch};
+Conflict Shadow::conflict(const Write& last, const Access& access) const {
+  const bool is_over = access.before->seen.seen(last.actor) >= last.epoch;
+  if (is_of_another_lane(last, access) || (is_over && is_copy_of_another_lane(last, access)))
+    return {last.actor, last.at, true, false, last.lane};
+  return {last.actor, last.at, true, is_over};
 }
 
 Shadow::Read* Shadow::own_read(std::size_t granule, Actor actor) {
@@ -180,9 +194,10 @@ std::optional<Conflict> Shadow::conflict_of_write(std::size_t g, const Access& a
   const Read* const reads = reads_.data() + g * 2 * warps_;
   for (std::size_t slot = 0; slot < 2 * warps_; ++slot) {
     if (unordered(actor_of(slot), reads[slot])) return conflict_with(actor_of(slot), reads[slot]);
-    if (actor_of(slot) == access.actor)
+    // A copy may overtake what other lanes of its warp read before it.
+    if (const Actor actor = actor_of(slot); access.actor == actor || access.actor == copies_of(actor))
       if (const auto lane = unordered_lane(reads[slot], access))
-        return Conflict{access.actor, reads[slot].at, false, false, lane};
+        return Conflict{actor, reads[slot].at, false, false, lane};
   }
   if (const auto others = others_.find(g); others != others_.end())
     for (const ActorRead& other : others->second)

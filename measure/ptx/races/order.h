@@ -95,6 +95,11 @@ class LaneOrder {
     return lane == other || epoch < (parted_ == nullptr ? common_ : parted_->seen[lane][other]);
   }
   void meet(LaneSet lanes);
+  /// The lane waits for its own cp.async copies up to a group. Other lanes see them only after a barrier.
+  void wait_for_copies(std::size_t lane, Epoch group);
+  bool covers_copies(std::size_t lane, std::size_t other, Epoch group) const {
+    return lane == other || (group <= waited_[other].size() && covers(lane, other, waited_[other][group - 1]));
+  }
 
  private:
   static constexpr std::size_t lanes_ = 32;
@@ -103,8 +108,9 @@ class LaneOrder {
     // seen[lane][other]: the lane knows the epochs of `other` below this one
     std::array<std::array<Epoch, lanes_>, lanes_> seen;
   };
-  Epoch common_ = 1;                // epoch of all lanes, as long as they have only met all together
-  std::shared_ptr<Parted> parted_;  // set once some lanes have met without the others
+  Epoch common_ = 1;                               // epoch of all lanes, as long as they have only met all together
+  std::shared_ptr<Parted> parted_;                 // set once some lanes have met without the others
+  std::array<std::vector<Epoch>, lanes_> waited_;  // epochs in which each lane waited for its groups of copies
 };
 
 struct Access {
@@ -114,7 +120,7 @@ struct Access {
   bool is_async = false;  // by the asynchronous proxy
   bool is_atomic = false;
   const Knowledge* before = nullptr;  // what the actor knows at the access
-  const LaneOrder* lanes = nullptr;   // for a weak access by one lane of a warp; else null
+  const LaneOrder* lanes = nullptr;   // for a weak access or a copy by one lane of a warp; else null
   std::uint8_t lane = 0;
 };
 
@@ -129,9 +135,11 @@ struct Conflict {
 /// The last accesses to each part of a block's shared memory.
 class Shadow {
  public:
-  /// `granule`: bytes of the smallest access. `first_warp` and `first_product`: the first actors of the block's own
-  /// warps and of their products, `warps` actors each. These actors do most reads.
-  Shadow(std::size_t bytes, std::size_t granule, std::size_t warps, Actor first_warp, Actor first_product);
+  /// `granule`: bytes of the smallest access. `first_warp`, `first_copy` and `first_product`: the first actors of the
+  /// block's own warps, of their cp.async copies and of their products, `warps` actors each. The warps and products do
+  /// most reads.
+  Shadow(std::size_t bytes, std::size_t granule, std::size_t warps, Actor first_warp, Actor first_copy,
+         Actor first_product);
   /// Records a read at byte `at` of the memory. Returns the first conflict, or nullopt.
   std::optional<Conflict> read(std::size_t at, std::size_t size, const Access&);
   /// Records a write. `changes`: the write changes bytes in memory. A write of the same bytes conflicts with nothing.
@@ -157,17 +165,19 @@ class Shadow {
     Read read;
   };
   static Write write_of(const Access&);
-  static bool is_ordered(const Write& last, const Access&);
+  bool is_ordered(const Write& last, const Access&) const;
   static bool is_of_another_lane(const Write& last, const Access&);
+  bool is_copy_of_another_lane(const Write& last, const Access&) const;
   static void note(Read&, const Access&);
   static std::optional<int> unordered_lane(const Read&, const Access&);
-  static Conflict conflict(const Write& last, const Access&);
+  Conflict conflict(const Write& last, const Access&) const;
   std::optional<Conflict> conflict_of_write(std::size_t granule, const Access&) const;
   Read* own_read(std::size_t granule, Actor);
   Actor actor_of(std::size_t slot) const;
+  Actor copies_of(Actor warp) const { return warp + (first_copy_ - first_warp_); }
 
   std::size_t granule_, warps_;
-  Actor first_warp_, first_product_;
+  Actor first_warp_, first_copy_, first_product_;
   std::vector<Write> writes_;
   std::vector<Read> reads_;  // for each granule: by the block's own warps, then by their products
   std::unordered_map<std::size_t, std::vector<ActorRead>> others_;  // by other actors, for each granule

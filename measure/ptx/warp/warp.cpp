@@ -62,7 +62,8 @@ bool Warp::are_together(LaneGroups::Group& group, const Instruction& i, Lanes ac
   Lanes needed = alive_;
   // PTX ISA, "ldmatrix", "mma" and "wgmma.mma_async": the behaviour is undefined if a thread of the warp has exited.
   if (i.together == Together::full_warp && alive_ != all_lanes)
-    throw Finding(fmt::format("expected all 32 lanes of the warp, but lanes {:#x} have ended or do not exist", ~alive_));
+    throw Finding(
+        fmt::format("expected all 32 lanes of the warp, but lanes {:#x} have ended or do not exist", ~alive_));
   if (i.together == Together::members) {
     needed = uniform<std::uint32_t>(i.e, active, "the membermask");
     if ((active & ~needed) != 0)

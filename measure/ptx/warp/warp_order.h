@@ -26,6 +26,8 @@ class WarpOrder {
   }
   /// The lanes execute bar.warp.sync (PTX ISA, "bar.warp.sync").
   void meet(Lanes lanes) { lanes_.meet(lanes); }
+  /// The lane waits for its cp.async copies up to a group.
+  void wait_for_copies(std::size_t lane, Epoch group) { lanes_.wait_for_copies(lane, group); }
   void see(Actor actor, Epoch epoch) { knowledge_.seen.see(actor, epoch); }
   /// Starts a new epoch. Later accesses are not part of what the warp has made known before.
   void begin_epoch() { knowledge_.seen.see(actor_, ++epoch_); }

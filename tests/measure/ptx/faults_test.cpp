@@ -220,7 +220,8 @@ const Fault faults[] = {
      "setmaxnreg.dec.sync.aligned.u32 248;", 0, "decreases the registers"},
     // multicast
     {"mask of one block", "multicast", "(mov\\.u16\\s+%rs\\d+, )3;", "$011;", -1, ""},
-    {"mask of a block that is not there", "multicast", "(mov\\.u16\\s+%rs\\d+, )3;", "$017;", 0, "blocks outside the cluster"},
+    {"mask of a block that is not there", "multicast", "(mov\\.u16\\s+%rs\\d+, )3;", "$017;", 0,
+     "blocks outside the cluster"},
     {"missing cluster barrier at the beginning", "multicast", "barrier\\.cluster\\.\\S+;", "", -1, ""},
     // Without this wait, an H200 stopped the kernel (docs/cuda.md, "Clusters").
     {"no wait for the last arrivals of the other block", "multicast",

@@ -41,6 +41,27 @@ TEST(LaneRaces, WritesOverWhatANeighbourReads) {
   EXPECT_EQ(finding_in_warp(first + "bar.warp.sync 0xffffffff; st.shared.u32 [%r2], %r5;"), "");
 }
 
+// PTX ISA, "cp.async.wait_group": it makes the copies visible to the executing thread.
+TEST(LaneRaces, CopiesThatANeighbourWaitsFor) {
+  const std::string copy =
+      "mul.wide.u32 %rd1, %r0, 4; add.s64 %rd1, %rd0, %rd1; cp.async.ca.shared.global [%r2], [%rd1], 4; "
+      "cp.async.commit_group;";
+  const std::string wait = "cp.async.wait_group 0;", meet = "bar.warp.sync 0xffffffff;",
+                    read = "ld.shared.u32 %r5, [%r3];";
+  const auto races = AllOf(HasSubstr("race: reads 4 bytes at byte 4 of shared memory, which lane 1 of the same warp"),
+                           HasSubstr("no __syncwarp()"));
+  EXPECT_THAT(finding_in_warp(copy + wait + read), races);
+  EXPECT_THAT(finding_in_warp(copy + meet + wait + read), races);
+  EXPECT_EQ(finding_in_warp(copy + wait + meet + read), "");
+  EXPECT_EQ(finding_in_warp(copy + wait + "bar.sync 0;" + read), "");
+  EXPECT_EQ(finding_in_warp(copy + wait + "ld.shared.u32 %r5, [%r2];"), "") << "its own";
+
+  const std::string first = "st.shared.u32 [%r2], %r0;" + meet + read;
+  EXPECT_THAT(finding_in_warp(first + copy + wait),
+              AllOf(HasSubstr("race: writes 4 bytes"), HasSubstr("of the same warp read at PTX line")));
+  EXPECT_EQ(finding_in_warp(first + meet + copy + wait), "");
+}
+
 TEST(LaneRaces, AShuffleOrdersNoMemory) {
   const std::string write = "st.shared.u32 [%r2], %r0; ", read = " ld.shared.u32 %r5, [%r3];";
   EXPECT_THAT(finding_in_warp(write + "shfl.sync.bfly.b32 %r6, %r0, 1, 31, 0xffffffff;" + read), HasSubstr("race: "));
