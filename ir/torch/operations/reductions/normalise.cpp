@@ -175,7 +175,7 @@ std::int64_t normalised_dims(const Given& g, Id x) {
 }
 
 // layer_norm and rms_norm. native_layer_norm and _fused_rms_norm also return the mean and 1/σ, which are not supported.
-Id norm(const Given& g) {
+Id norm_call(const Given& g) {
   g.ignore({"cudnn_enable"});
   const Id x = g.tensor("input");
   std::vector<Id> args = {x};
@@ -204,16 +204,16 @@ std::vector<Operation> normalisation_operations() {
   return {
       {"layer_norm", 1, 3, layer_norm_attributes, infer_norm, evaluate_layer_norm, decompose_layer_norm,
        {{"layer_norm", in_torch | in_functional, "input, normalized_shape, weight=None, bias=None, eps=1e-05",
-         call_made<norm>}},
-       {{"aten.layer_norm", read_made<norm>}, {"aten.native_layer_norm", read_made<norm>}}},
+         call_made<norm_call>}},
+       {{"aten.layer_norm", read_made<norm_call>}, {"aten.native_layer_norm", read_made<norm_call>}}},
       {"log_softmax", 1, 1, dim_attribute, infer_softmax, evaluate_softmax<true>, decompose_log_softmax,
        {{"log_softmax", either, along_dim, call_made<softmax>},
         {"log_softmax", in_functional, along_any_dim, call_made<softmax>},
         {"LogSoftmax", stateless_module, "dim=None"}},
        {{"aten.log_softmax", read_made<softmax>}, {"aten._log_softmax", read_made<softmax>}}},
       {"rms_norm", 1, 2, rms_norm_attributes, infer_norm, evaluate_rms_norm, decompose_rms_norm,
-       {{"rms_norm", in_torch | in_functional, "input, normalized_shape, weight=None, eps=None", call_made<norm>}},
-       {{"aten.rms_norm", read_made<norm>}, {"aten._fused_rms_norm", read_made<norm>}}},
+       {{"rms_norm", in_torch | in_functional, "input, normalized_shape, weight=None, eps=None", call_made<norm_call>}},
+       {{"aten.rms_norm", read_made<norm_call>}, {"aten._fused_rms_norm", read_made<norm_call>}}},
       {"softmax", 1, 1, dim_attribute, infer_softmax, evaluate_softmax<false>, decompose_softmax,
        {{"softmax", either, along_dim, call_made<softmax>},
         {"softmax", in_functional, along_any_dim, call_made<softmax>},

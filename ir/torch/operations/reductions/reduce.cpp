@@ -190,11 +190,11 @@ int decompose_var(Emitter& e, const TensorCall& call) {
 // In expressions and `.pt2` files
 
 // `dim` may be one dimension (`prod`, `max`), a list, or None for all dimensions.
-Attributes dims_of(const Given& g) {
+Attributes dims_and_keepdim(const Given& g) {
   return {{"dims", g.integers("dim", Shape{})}, {"keepdim", g.flag("keepdim", false)}};
 }
 
-Id reduction(const Given& g) { return converted_call(g, dims_of(g)); }
+Id reduction(const Given& g) { return converted_call(g, dims_and_keepdim(g)); }
 
 // max and min of all elements, of two tensors, or along a dimension. In the last case PyTorch also returns the indices
 // of the extremes, which are not computed here.
@@ -258,19 +258,19 @@ std::vector<Id> read_truth(pt2::Call& call) {
         call.add("full", {}, {{"shape", call.output_type().shape}, {"value", of_nothing}, {"dtype", DType::boolean}})};
   }
   const Id x = call.to(call.to(call.tensor("self"), DType::boolean), DType::i32);
-  return {call.to(call.add(call.op, {x}, dims_of(Given(call))), call.output_type().dtype)};
+  return {call.to(call.add(call.op, {x}, dims_and_keepdim(Given(call))), call.output_type().dtype)};
 }
 
 // In PyTorch, any and all of uint8 are uint8.
 python::Value call_truth(const python::Call& c) {
   const DType dtype = c.type(c.tensor("input")).dtype == DType::u8 ? DType::u8 : DType::boolean;
   const Id x = c.session.cast(c.session.cast(c.tensor("input"), DType::boolean), DType::i32);
-  return {python::Tensor{c.session.cast(c.session.call(c.op, {x}, dims_of(Given(c))), dtype)}};
+  return {python::Tensor{c.session.cast(c.session.call(c.op, {x}, dims_and_keepdim(Given(c))), dtype)}};
 }
 
 Id variance(pt2::Call& call) {
   const Id x = call.tensor("self");
-  Attributes attributes = dims_of(Given(call));
+  Attributes attributes = dims_and_keepdim(Given(call));
   const double correction = call.has("correction") ? call.number("correction", 1) : call.flag("unbiased", true);
   if (correction != 0 && correction != 1) call.fail("correction", "0 or 1");
   attributes["correction"] = static_cast<std::int64_t>(correction);
