@@ -23,8 +23,8 @@ class Model(nn.Module):
                 joint.log_prob(action), joint.entropy(), joint.mean - joint.mode + joint.variance,
                 kl_divergence(joint, other), kl_divergence(discrete, Categorical(probs=discrete.probs ** 2)),
                 kl_divergence(uniform, discrete), discrete.log_prob(choice), discrete.entropy(), discrete.mode,
-                uniform.log_prob(torch.tensor([1, 0])), uniform.entropy(), coin.log_prob((action[:, :1] > 0).float()),
-                coin.entropy(), coin.mean, coin.variance, Bernoulli(probs=coin.probs).log_prob((x > 0).float()), fair.entropy())
+                uniform.log_prob(torch.tensor([1, 0])), uniform.entropy(), coin.log_prob((action[:, :1] > 0).to(x.dtype)),
+                coin.entropy(), coin.mean, coin.variance, Bernoulli(probs=coin.probs).log_prob((x > 0).to(x.dtype)), fair.entropy())
 
 
 def get_inputs():
