@@ -180,8 +180,8 @@ class Compiler {
     }
   }
 
-  /// Sets the options for the variant of the architecture that the kernel needs, such as sm_90a for wgmma. All kernels of
-  /// the program can be compiled for it.
+  /// Sets the options for the variant of the architecture that the kernel needs, such as sm_90a for wgmma. All kernels
+  /// of the program can be compiled for it.
   void choose_variant(const ir::KernelSource& source) {
     if (source.architecture_specific)
       program_.build_options =

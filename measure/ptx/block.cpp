@@ -108,8 +108,8 @@ void Block::check_end() const {
                                 place_of(machine_.program(), known[issued].at)));
   }
   mbarriers_.check_end();
-  // The block must exist until the access, also if it is an arrival at an mbarrier. A relaxed barrier of the cluster does
-  // not order the access before the end of the block.
+  // The block must exist until the access, also if it is an arrival at an mbarrier. A relaxed barrier of the cluster
+  // does not order the access before the end of the block.
   for (const auto& [actor, access] : from_afar_) {
     const auto knows = [&](const auto& warp) {
       return warp->order.knowledge().seen.seen(access.actor) >= access.epoch;

@@ -54,8 +54,8 @@ class Actors {
 
 inline constexpr std::size_t warpgroup_warps = 4;
 
-/// An instruction that the four warps of a warpgroup issue together: wgmma or setmaxnreg. The first warp records it; the
-/// others are compared with the record.
+/// An instruction that the four warps of a warpgroup issue together: wgmma or setmaxnreg. The first warp records it;
+/// the others are compared with the record.
 struct Issue {
   std::uint32_t at = 0;
   std::array<std::uint64_t, 2> matrices{};  // descriptors of the operands of wgmma

@@ -74,13 +74,13 @@ struct Occupancy {
 };
 Occupancy occupancy(std::int64_t threads, std::int64_t registers, std::int64_t shared_bytes, const Target&);
 
-/// Returns whether a thread may have fm of a block's bm rows. fm must divide bm. If bm of a CPU has no divisor near
-/// cpu_rows(), because it is prime for example, other fm may do as well: the last thread is shifted inwards and computes
-/// some rows a second time (docs/ir.md, Tails).
+/// Returns whether a thread may have fm of a block's bm rows: if fm divides bm; and, on a CPU, if no divisor of bm is
+/// near cpu_rows(), but fm is. The last thread is then shifted inwards and computes some rows a second time (docs/ir.md,
+/// Tails).
 bool legal_thread_rows(std::int64_t bm, std::int64_t fm, const Target&);
-/// Returns whether one thread may own fm x fn accumulators of a bm x bn block tile. fm must be legal_thread_rows(), and fn
-/// must divide bn. The resulting threads must fit in a block. The accumulators (on CPUs as vectors of the widest kind that divides fn) must
-/// fit in the registers, on GPUs together with their operands.
+/// Returns whether one thread may own fm x fn accumulators of a bm x bn block tile. fm must be legal_thread_rows(), and
+/// fn must divide bn. The resulting threads must fit in a block. The accumulators (on CPUs as vectors of the widest kind
+/// that divides fn) must fit in the registers, on GPUs together with their operands.
 bool legal_register_tile(std::int64_t bm, std::int64_t bn, std::int64_t fm, std::int64_t fn, const Target&);
 /// Returns whether there is any legal (fm, fn) for the block tile.
 bool legal_block_tile(std::int64_t bm, std::int64_t bn, const Target&);

@@ -1,8 +1,8 @@
 // register_tile: each thread of a matmul computes fm x fn outputs.
 //   Tile(…, a2:64=THREAD, …, a4:128=THREAD): … a2 … a4 …
 //     →   Tile(…, a2:32=THREAD, …, a4:64=THREAD, a7:2=REG, a8:2=REG): … ((a2 * 2) + a7) … ((a4 * 2) + a8) …
-// The body is not copied: materialize replicates statements over the REG axes that they depend on. If fm does not divide
-// the rows of a CPU's block, its last thread is shifted inwards: … (min((a2 * 8), 23) + a7) … of 31 rows.
+// The body is not copied: materialize replicates statements over the REG axes that they depend on. If fm does not
+// divide the rows of a CPU's block, its last thread is shifted inwards: … (min((a2 * 8), 23) + a7) … of 31 rows.
 #include <algorithm>
 
 #include "ir/walk.h"

@@ -211,8 +211,8 @@ void observe(Warp& w, const Instruction& i, const Mbarrier& barrier) {
     w.order.acquire(barrier.complete());
 }
 
-// Throws Finding if the phase that the lane waits for has ended and the next phase has ended, too: neither a parity nor a
-// state then shows that the wait is over (PTX ISA, "mbarrier.test_wait").
+// Throws Finding if the phase that the lane waits for has ended and the next phase has ended, too: neither a parity nor
+// a state then shows that the wait is over (PTX ISA, "mbarrier.test_wait").
 void check_awaited(const Mbarrier& barrier, std::uint64_t phase, std::size_t lane) {
   if (barrier.phase() >= phase + 2)
     throw Finding(

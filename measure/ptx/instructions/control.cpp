@@ -189,8 +189,8 @@ Flow run_barrier_fence(Warp& w, const Instruction&, Lanes) {
 }
 void barrier_fence(Binder& b) { b.to().run = run_barrier_fence; }
 
-// ---- setmaxnreg (PTX ISA): dec returns registers to the block's pool; inc waits until the pool has enough. All warps of
-// a warpgroup execute it.
+// ---- setmaxnreg (PTX ISA): dec returns registers to the block's pool; inc waits until the pool has enough. All warps
+// of a warpgroup execute it.
 Flow run_set_registers(Warp& w, const Instruction& i, Lanes) {
   const std::int64_t before = w.registers.value_or(launch_registers(w.machine()));
   const bool increases = i.size != 0;

@@ -31,8 +31,8 @@ void join(ir::Program&, std::size_t begin, std::size_t end);
 /// Splits the thread axis at `position` into a block axis of ceil(extent / size) and, right after it, a thread axis of
 /// `size`.
 void split_into_blocks(ir::Program&, std::size_t position, std::int64_t size);
-/// Splits the thread axis at `position`: it keeps ceil(extent / f) threads, and a new REG axis of extent f becomes the last
-/// axis. If f does not divide the extent, the last thread is shifted inwards.
+/// Splits the thread axis at `position`: it keeps ceil(extent / f) threads, and a new REG axis of extent f becomes the
+/// last axis. If f does not divide the extent, the last thread is shifted inwards.
 void split_into_registers(ir::Program&, std::size_t position, std::int64_t f);
 
 }  // namespace deplo::rules
