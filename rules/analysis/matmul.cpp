@@ -155,16 +155,21 @@ std::optional<std::size_t> sharing_axis(const ir::Program& program, const Matmul
   return std::nullopt;
 }
 
-bool reads_in_place(const ir::Program& program, const Matmul& matmul, std::int64_t rows, std::int64_t row_limit) {
-  constexpr std::int64_t page = 4096;  // bytes
-  bool near = rows <= few_rows && !is_transposed(program, matmul);
-  if (near && sharing_axis(program, matmul)) return true;
-  near &= rows <= row_limit;
+std::int64_t row_distance(const ir::Program& program, const Matmul& matmul) {
+  std::int64_t distance = 0;
   for_each_columns_load(program, matmul, [&](const ir::Load&, const ir::Buffer& buffer, const std::string&) {
     const std::size_t rank = buffer.strides.size();
-    near &= rank < 2 || ir::is_float16(buffer.dtype) || buffer.strides[rank - 2] * ir::bytes(buffer.dtype) < page;
+    if (rank >= 2) distance = std::max(distance, buffer.strides[rank - 2] * ir::bytes(buffer.dtype));
   });
-  return near;
+  return distance;
+}
+
+bool reads_in_place(const ir::Program& program, const Matmul& matmul, std::int64_t rows, const InPlaceLimits& limits) {
+  if (rows > few_rows || is_transposed(program, matmul)) return false;
+  if (sharing_axis(program, matmul)) return true;
+  const std::int64_t distance = row_distance(program, matmul);
+  if (distance < page || columns_bytes(program, matmul) == 2) return rows <= limits.near;
+  return rows <= limits.distant && distance <= 8 * page;
 }
 
 std::int64_t line_of_rows(const ir::Program& program, const Matmul& matmul) {

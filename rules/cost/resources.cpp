@@ -49,7 +49,10 @@ bool has_few_registers(const Target& target) {
   constexpr std::int64_t least_sums = 12;
   return target.cpu && 2 * cpu_rows(target) < least_sums;
 }
-std::int64_t rows_in_place(const Target& target) { return has_few_registers(target) ? 8 : few_rows; }
+InPlaceLimits in_place_limits(const Target& target) {
+  if (has_few_registers(target)) return {.near = 8, .distant = 0};
+  return {.near = few_rows, .distant = 2 * cpu_rows(target)};
+}
 std::int64_t cpu_columns(const Target& target) { return (has_few_registers(target) ? 3 : 2) * target.vector_lanes; }
 
 namespace {

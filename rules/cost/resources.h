@@ -6,6 +6,7 @@
 
 #include "core/target.h"
 #include "ir/program.h"
+#include "rules/analysis/matmul.h"
 
 namespace deplo::rules {
 
@@ -23,10 +24,11 @@ std::int64_t cpu_rows(const Target&);
 std::int64_t cpu_columns(const Target&);
 /// Returns whether the CPU has so few registers that a thread takes three vectors of columns.
 bool has_few_registers(const Target&);
-/// Returns the largest number of rows with which a block reads its columns in place (reads_in_place()). With few
-/// registers it is eight: a copy took 0.93 to 0.98 of the time with 16 rows, 0.67 to 0.83 with 32 and 64 (AVX2,
-/// docs/performance.md).
-std::int64_t rows_in_place(const Target&);
+/// Returns up to how many rows a block reads its columns in place (reads_in_place()). With few registers it is eight
+/// near rows: a copy took 0.93 to 0.98 of the time with 16 rows, 0.67 to 0.83 with 32 and 64 (AVX2). With many
+/// registers, up to 16 rows read distant columns in place: a copy took 1.1 to 1.6 times as long (docs/performance.md,
+/// "Few rows in place").
+InPlaceLimits in_place_limits(const Target&);
 
 /// Returns the 32-bit registers that a GPU thread may have if a unit must hold `blocks` blocks of `threads` threads
 /// each.
@@ -75,12 +77,12 @@ struct Occupancy {
 Occupancy occupancy(std::int64_t threads, std::int64_t registers, std::int64_t shared_bytes, const Target&);
 
 /// Returns whether a thread may have fm of a block's bm rows: if fm divides bm; and, on a CPU, if no divisor of bm is
-/// near cpu_rows(), but fm is. The last thread is then shifted inwards and computes some rows a second time (docs/ir.md,
-/// Tails).
+/// near cpu_rows(), but fm is. The last thread is then shifted inwards and computes some rows a second time
+/// (docs/ir.md, Tails).
 bool legal_thread_rows(std::int64_t bm, std::int64_t fm, const Target&);
 /// Returns whether one thread may own fm x fn accumulators of a bm x bn block tile. fm must be legal_thread_rows(), and
-/// fn must divide bn. The resulting threads must fit in a block. The accumulators (on CPUs as vectors of the widest kind
-/// that divides fn) must fit in the registers, on GPUs together with their operands.
+/// fn must divide bn. The resulting threads must fit in a block. The accumulators (on CPUs as vectors of the widest
+/// kind that divides fn) must fit in the registers, on GPUs together with their operands.
 bool legal_register_tile(std::int64_t bm, std::int64_t bn, std::int64_t fm, std::int64_t fn, const Target&);
 /// Returns whether there is any legal (fm, fn) for the block tile.
 bool legal_block_tile(std::int64_t bm, std::int64_t bn, const Target&);

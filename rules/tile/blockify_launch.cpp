@@ -139,7 +139,7 @@ std::int64_t columns_of_threads(std::int64_t columns, std::int64_t bm, const ir:
                                 const Target& target) {
   const ir::Tile& tile = tile_of(program);
   const std::int64_t m = tile.axes[matmul.m].extent, n = tile.axes[matmul.n].extent;
-  const bool in_place = reads_in_place(program, matmul, bm, rows_in_place(target));
+  const bool in_place = reads_in_place(program, matmul, bm, in_place_limits(target));
   const std::int64_t row_threads = std::max<std::int64_t>(1, bm / cpu_rows(target));
   const std::int64_t by_threads = columns * std::clamp<std::int64_t>(target.max_threads / row_threads, 1, 8);
   const std::int64_t panel = in_place                    ? target.shared_bytes / 8
@@ -170,7 +170,7 @@ std::int64_t columns_with_few_registers(std::int64_t bm, const ir::Program& prog
 
 std::int64_t cpu_block_columns(std::int64_t bm, const ir::Program& program, const Matmul& matmul,
                                const Target& target) {
-  const bool in_place = reads_in_place(program, matmul, bm, rows_in_place(target)),
+  const bool in_place = reads_in_place(program, matmul, bm, in_place_limits(target)),
              few_registers = has_few_registers(target);
   // A panel that a batch shares stays in the cache from block to block. It is as wide as all registers of one thread
   // allow.
@@ -199,7 +199,7 @@ std::int64_t wanted_columns(std::int64_t bm, const ir::Program& program, const M
 double loss_without_three_vectors(std::int64_t wanted, std::int64_t bm, const ir::Program& program,
                                   const Matmul& matmul, const Target& target) {
   const std::int64_t columns = cpu_columns(target);
-  const bool in_place = reads_in_place(program, matmul, bm, rows_in_place(target));
+  const bool in_place = reads_in_place(program, matmul, bm, in_place_limits(target));
   if (!has_few_registers(target) || in_place || wanted % columns != 0) return 0;
   if (tile_of(program).axes[matmul.n].extent < 3 * columns) return 0;
   return 0.3;  // a thread's 4 x 16 takes 1.05 to 1.4 times as long as 4 x 24

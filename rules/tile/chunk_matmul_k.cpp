@@ -31,7 +31,8 @@ constexpr std::array<std::int64_t, 5> warpgroup_chunks = {64, 128, 32, 16, 8};
 // chunk is best as long as its panel, as wide as a thread's columns, takes no more than three fourths of the cache
 // (measured with AVX2: one chunk of 512 x 2048 x 5632 takes 0.81 of the time of chunks of 256). With few rows there is
 // little to reuse, and short chunks of wide panels read longer rows between TLB misses, unless the products of a batch
-// reuse the panels.
+// reuse the panels. A panel that is read in place has short chunks if its rows are pages apart, or if neighbouring
+// vectors share cache lines, which are still in the level 1 cache then.
 constexpr std::array<std::int64_t, 6> cpu_chunks = {256, 512, 128, 1024, 64, 32},
                                       cpu_few_rows = {64, 128, 32, 256, 512, 16};
 // One chunk is also faster than two halves with few rows (64 x 2048 x 96 takes 0.66 of the time). The longest such sum
@@ -82,9 +83,19 @@ std::int64_t inner_part(const Matmul& matmul) {
   return divisors.empty() ? 0 : *divisors.begin();
 }
 
+// Returns whether the rows of columns are pages apart, or share cache lines, and no batch reuses them. Rows of 16 bits
+// have long chunks anyway (docs/performance.md, "Matmuls of few rows and 16 bits").
+bool reads_rows_apart(const ir::Program& program, const Matmul& matmul) {
+  constexpr std::int64_t line = 64;  // bytes
+  const std::int64_t distance = row_distance(program, matmul);
+  return (distance >= page || distance % line != 0) && columns_bytes(program, matmul) != 2 &&
+         !sharing_axis(program, matmul);
+}
+
 std::span<const std::int64_t> cpu_sizes(const ir::Program& program, const Matmul& matmul, const Target& target) {
   const std::int64_t rows = tile_of(program).axes[matmul.m].extent;
-  const bool in_place = reads_in_place(program, matmul, rows, rows_in_place(target));
+  const bool in_place = reads_in_place(program, matmul, rows, in_place_limits(target));
+  if (in_place && !has_few_registers(target) && reads_rows_apart(program, matmul)) return cpu_few_rows;
   if (!has_few_registers(target) || in_place)
     return rows > few_rows || in_place ? std::span<const std::int64_t>(cpu_chunks) : cpu_few_rows;
   if (rows > some_rows || is_transposed(program, matmul)) return few_registers_many_rows;

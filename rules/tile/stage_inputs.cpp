@@ -346,7 +346,7 @@ bool wanted(const Plan& plan, const ir::Program& program, const Target& target) 
   const ir::DType dtype = program.find(plan.stage.source)->dtype;
   const bool converts = ir::is_float16(dtype) && !(target.fast_pairs && dtype == ir::DType::bf16);
   const bool scalars_convert = !columns && converts && plan.bytes <= target.shared_bytes / 2;
-  const bool in_place = reads_in_place(program, *matmul, axes[matmul->m].extent, rows_in_place(target));
+  const bool in_place = reads_in_place(program, *matmul, axes[matmul->m].extent, in_place_limits(target));
   if (columns) return scalars_convert || (!in_place && copies_columns(plan, program, *matmul));
   return scalars_convert || (in_place && !sharing_axis(program, *matmul));
 }

@@ -208,8 +208,8 @@ TEST(Choices, WithFewRegistersAThreadHasThreeVectorsOfColumns) {
   EXPECT_EQ(tile(matmul(128, 2048, 2048)), (Tile{512, 48, 4, 24}));
   EXPECT_EQ(tile(matmul(512, 2048, 2048)), (Tile{2048, 24, 4, 24}));
   EXPECT_EQ(tile(matmul(512, 3584, 18944)), (Tile{1184, 24, 4, 24}));
-  EXPECT_EQ(tile(matmul(256, 256, 256)), (Tile{256, 48, 4, 24}));  // K is one chunk
-  EXPECT_EQ(tile(matmul(3136, 64, 576)), (Tile{576, 16, 4, 16}));  // tiles of 24 columns would waste an eighth
+  EXPECT_EQ(tile(matmul(256, 256, 256)), (Tile{256, 48, 4, 24}));   // K is one chunk
+  EXPECT_EQ(tile(matmul(3136, 64, 576)), (Tile{576, 16, 4, 16}));   // tiles of 24 columns would waste an eighth
   EXPECT_EQ(tile(matmul(31, 2048, 2048)), (Tile{256, 96, 4, 24}));  // the last thread is shifted
   EXPECT_EQ(first(matmul(32, 2048, 2048), "opencl-cpu-avx2", "pack_smem.b"), 24);
   EXPECT_EQ(first(matmul(32, 512, 2048), "opencl-cpu-avx2", "stage_inputs.b"), 1);
@@ -358,7 +358,7 @@ for a0 in 0..24: # free
   const ir::Program apart = batch("a0");
   EXPECT_EQ(first(apart, "opencl-cpu", "raster.group"), std::nullopt);
   EXPECT_EQ(first(apart, "opencl-cpu", "chunk_matmul_k.bk"), 64);
-  EXPECT_EQ(first(apart, "opencl-cpu", "stage_inputs.w"), 1);
+  EXPECT_EQ(first(apart, "opencl-cpu", "stage_inputs.w"), 0);  // as 16 distant rows of one matmul
 }
 
 TEST(Choices, ChunksOfKAreDivisorsThatHoldWholeAccessesFirst) {
@@ -459,7 +459,26 @@ TEST(Choices, PartialSumsAreAddedTogetherWhereTheyAreAligned) {
   EXPECT_FALSE(adds_together(matmul(32, 509, 3584), "sm_90")) << "rows begin anywhere";
 }
 
-// The columns' panel (b) is copied if its rows are pages apart, or if more rows share the copy.
+// The columns' panel (b) is copied if its rows are pages apart, unless 16 rows or fewer share the copy, or if more than
+// 64 rows share it. Chunks are short if the rows in place are pages apart or share cache lines.
+TEST(Choices, ACpuReadsDistantRowsInPlaceForUpTo16Rows) {
+  const auto copies = [](std::int64_t m, std::int64_t n, const char* target = "opencl-cpu") {
+    return first(matmul(m, n, 1024), target, "stage_inputs.b");
+  };
+  const auto chunk = [](std::int64_t m, std::int64_t n, ir::DType type = ir::DType::f32) {
+    return first(matmul(m, n, 1024, type), "opencl-cpu", "chunk_matmul_k.bk");
+  };
+  EXPECT_EQ(copies(16, 2048), 0);
+  EXPECT_EQ(copies(16, 8192), 0);
+  EXPECT_EQ(copies(16, 11008), 1);  // more than eight pages apart
+  EXPECT_EQ(copies(17, 2048), 1);
+  EXPECT_EQ(copies(8, 2048, "opencl-cpu-avx2"), 1);
+  EXPECT_EQ(chunk(16, 2048), 64);
+  EXPECT_EQ(chunk(16, 1000), 64);  // rows of 4000 bytes share lines
+  EXPECT_EQ(chunk(16, 960), 256);
+  EXPECT_EQ(chunk(16, 2048, ir::DType::bf16), 256);
+}
+
 TEST(Choices, ACpuCopiesThePanelUnlessFewRowsShareIt) {
   const ir::Program in_place = matmul(32, 256, 2048), far_rows = matmul(32, 2048, 2048), many = matmul(128, 256, 2048);
   EXPECT_EQ(first(in_place, "opencl-cpu", "stage_inputs.b"), 0);
