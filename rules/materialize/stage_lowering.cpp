@@ -58,7 +58,7 @@ std::vector<ir::Expr> place_in_slot(const ir::Stage& stage, const ir::Expr& slot
 // How the threads of a block share the copies of a slab. On GPUs, neighbouring threads copy neighbouring elements
 // (strided). The threads of a CPU's block run one after the other, so each copies a contiguous run, and rows are read
 // from their beginning to their end. If the threads do not divide the copies, the first thread makes all of them. With
-// strided copies, matmuls of 77 and 197 rows took 1.1 to 1.4 times as long (docs/performance.md, "Copies by one
+// strided copies, matmuls of 77 and 197 rows took 1.06 to 1.27 times as long (docs/performance.md, "Copies by one
 // thread").
 enum class Sharing : std::uint8_t { strided, runs, first };
 
