@@ -53,7 +53,7 @@ Interpreter::Flow Interpreter::with(const Statement& s, std::size_t i, Scope& sc
     return with(s, i + 1, scope);
   };
   auto* const* o = context.as<Object*>();
-  if (o && (*o)->type && (*o)->type->definition->name == "GeneratorContext") return with_generator(**o, item, inner);
+  if (o && written_ && (*o)->type == *written("GeneratorContext").as<Class*>()) return with_generator(**o, item, inner);
   if (o && find_attribute((*o)->type, "__enter__")) {
     const Flow flow = inner(placed(item.place, [&] { return invoke(attribute_of(context, "__enter__"), {}); }));
     const Value returned = std::exchange(returned_, {});

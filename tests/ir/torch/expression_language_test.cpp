@@ -595,6 +595,10 @@ y
                      "with f(): pass\ntorch.randn(2)")
                 .find("expected one `yield`"),
             std::string::npos);
+  // A class of the text may have the name of one of the language's own.
+  EXPECT_EQ(error_of("class GeneratorContext:\n  def __enter__(self): return 2.0\n  def __exit__(self, *error): pass\n"
+                     "with GeneratorContext() as k: y = torch.randn(2) * k\ny"),
+            "");
 }
 
 TEST(ExpressionLanguage, MemoryFormats) {
