@@ -32,19 +32,20 @@ inline constexpr std::int64_t few_rows = 64;
 /// are chosen by loaded numbers (the blocks of a routed MLP, where neighbours use one expert). If there are several
 /// such axes, returns the last one.
 std::optional<std::size_t> sharing_axis(const ir::Program&, const Matmul&);
-/// Bytes of a page. The hardware prefetcher stops at its end.
+/// Bytes of a page. The hardware prefetcher stops at its end (rules/tile/prefetch.cpp).
 inline constexpr std::int64_t page = 4096;
 /// Returns the largest distance in bytes between two rows of an operand along n, or 0 if it has no rows.
 std::int64_t row_distance(const ir::Program&, const Matmul&);
 /// The largest number of rows of a block that reads the operand along n in place: `near` if the operand's rows are less
-/// than a page apart or have 16-bit elements, `distant` if they are up to eight pages apart.
+/// than a page apart or have 16-bit elements, `distant` if they are up to eight pages apart
+/// (docs/performance.md, "Few rows in place").
 struct InPlaceLimits {
   std::int64_t near, distant;
 };
 /// Returns whether a CPU kernel reads the operand along n in place, without copying a panel of it. It does if the
 /// operand is not transposed, `rows` (of a block) is at most few_rows, and one of these holds:
-/// - `rows` is within the limits of the target, in_place_limits() (docs/performance.md, "Few rows in place"). A copy of
-///   16-bit elements would be f32, as large as what it saves ("Matmuls of few rows and 16 bits").
+/// - `rows` is within the limits of the target, in_place_limits(). A copy of 16-bit elements would be f32, as large as
+///   what it saves ("Matmuls of few rows and 16 bits").
 /// - The products of a batch share the panel: the first one loads it into the cache for the others ("A routed MLP").
 bool reads_in_place(const ir::Program&, const Matmul&, std::int64_t rows, const InPlaceLimits&);
 /// If the rows of a convolution follow the lines of its images (a1 / 28 and a1 % 28), returns the number of pixels in a
