@@ -10,6 +10,9 @@
 
 namespace deplo::rules {
 
+/// Bytes of a cache line of CPUs with AVX, and of two sectors of a GPU's cache.
+inline constexpr std::int64_t line_bytes = 64;
+
 /// Returns the divisors of n in [low, high], ascending.
 std::vector<std::int64_t> divisors(std::int64_t n, std::int64_t low, std::int64_t high);
 

@@ -17,8 +17,6 @@
 namespace deplo::rules {
 namespace {
 
-constexpr std::int64_t line_bytes = 64;  // bytes of a cache line of CPUs with AVX, and of two sectors of a GPU's cache
-
 double width(const std::optional<ir::Interval>& range, std::int64_t extent) {
   if (!range) return static_cast<double>(extent);  // the index may be anywhere
   return static_cast<double>(std::clamp<std::int64_t>(range->high - range->low + 1, 1, extent));

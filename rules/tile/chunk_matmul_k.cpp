@@ -86,9 +86,8 @@ std::int64_t inner_part(const Matmul& matmul) {
 // Returns whether the rows of columns are pages apart, or share cache lines, and no batch reuses them. Rows of 16 bits
 // have long chunks anyway (docs/performance.md, "Matmuls of few rows and 16 bits").
 bool reads_rows_apart(const ir::Program& program, const Matmul& matmul) {
-  constexpr std::int64_t line = 64;  // bytes
   const std::int64_t distance = row_distance(program, matmul);
-  return (distance >= page || distance % line != 0) && columns_bytes(program, matmul) != 2 &&
+  return (distance >= page || distance % line_bytes != 0) && columns_bytes(program, matmul) != 2 &&
          !sharing_axis(program, matmul);
 }
 

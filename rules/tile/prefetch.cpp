@@ -107,7 +107,7 @@ std::vector<Stream> streams(const ir::Program& program) {
 // For a load that steps from row to row in memory, returns the number of rows in which a thread reads 4 KiB
 // (docs/performance.md, "Matmuls of few rows and 16 bits"). Returns 0 if the load walks along rows.
 std::int64_t rows_ahead(const ir::Program& program, const Stream& stream) {
-  constexpr std::int64_t ahead = 4096, line = 64;  // bytes
+  constexpr std::int64_t ahead = 4096;  // bytes
   const Site& site = stream.sites[0];
   const auto* load = site.access->as<ir::Load>();
   if (load == nullptr || ir::depends_on(load->index.back(), site.loop->axis.name)) return 0;
@@ -115,7 +115,7 @@ std::int64_t rows_ahead(const ir::Program& program, const Stream& stream) {
   for (const ir::Axis& axis : tile_of(program).axes)
     if ((axis.bind == ir::Bind::reg || axis.bind == ir::Bind::vector) && ir::depends_on(load->index.back(), axis.name))
       row *= axis.extent;
-  return std::max<std::int64_t>(1, ahead / std::max(row, line));
+  return std::max<std::int64_t>(1, ahead / std::max(row, line_bytes));
 }
 
 // Returns whether the loop walks a window, (a6 % 7) and (a6 / 7). Its iterations, and the next blocks, mostly read the

@@ -9,6 +9,7 @@
 #include "ir/walk.h"
 #include "rules/analysis/tile.h"
 #include "rules/cost/features.h"
+#include "rules/cost/resources.h"
 #include "rules/rule.h"
 
 namespace deplo::rules {
@@ -60,9 +61,8 @@ std::vector<const ir::Write*> streamable(const ir::Program& program, const Targe
 // Returns whether consecutive vectors, written by a loop, a thread or neighbouring threads, fill cache lines. A line
 // that is written only in part is read first.
 bool fills_lines(const ir::Program& program, const ir::Write& write) {
-  constexpr std::int64_t line = 64;  // bytes of a cache line on x86
   const ir::Axis& lane = *vector_axis(program);
-  if (lane.extent * ir::bytes(program.find(write.buffer)->dtype) % line == 0) return true;
+  if (lane.extent * ir::bytes(program.find(write.buffer)->dtype) % line_bytes == 0) return true;
   bool neighbours = false;
   for (const ir::Axis& axis : tile_of(program).axes)
     neighbours |= axis.name != lane.name && ir::coefficient(write.index.back(), axis.name) == lane.extent;
