@@ -32,6 +32,7 @@ struct Prefetch {
   std::string buffer;
   std::vector<Expr> index;
   bool write = false;
+  bool level2 = false;  // into the level 2 cache only
   static constexpr Levels levels = Levels::tile_and_kernel;
   static void parts(auto& s, auto& see) { see(Use::reads, s.buffer), see(s.index); }
   bool operator==(const Prefetch&) const = default;

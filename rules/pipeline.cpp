@@ -13,7 +13,7 @@ extern const Rule tileify, online_softmax, chunk_matmul_k, split_matmul_k, join_
     blockify_launch, raster, chunk_reduce, stage_inputs, order_slab, mma, register_tile, permute_register_tile,
     cluster_matmul_k, slice_matmul_k, double_buffer, tma_copy, async_copy, vectorize, pack_smem, dot_pairs, warp_tile,
     split_inner_for_swizzle, pad_smem, specialize_warps, multicast, pipeline_k_outer, stream_writes, prefetch,
-    mark_unroll, persistent_blocks, limit_registers;
+    prefetch_chunks, mark_unroll, persistent_blocks, limit_registers;
 
 Pipeline pipeline() {
   // clang-format off
@@ -48,6 +48,7 @@ Pipeline pipeline() {
       &pipeline_k_outer,
       &stream_writes,
       &prefetch,
+      &prefetch_chunks,
       &mark_unroll,
       &persistent_blocks,
       &limit_registers,

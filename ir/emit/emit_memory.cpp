@@ -246,7 +246,11 @@ void emit(KernelText& k, const Write& s) {
 // PoCL.
 void emit(KernelText& k, const Prefetch& s) {
   CHECK(k.target.prefetch);
-  k.line({"__builtin_prefetch(&", s.buffer, "[", k.names.offset(s.buffer, s.index), "]", s.write ? ", 1);" : ");"});
+  k.line({"__builtin_prefetch(&", s.buffer, "[", k.names.offset(s.buffer, s.index), "]",
+          s.write    ? ", 1"
+          : s.level2 ? ", 0"
+                     : "",
+          s.level2 ? ", 2);" : ");"});
 }
 
 }  // namespace deplo::ir::emitter

@@ -21,7 +21,7 @@ concept Is = std::same_as<std::remove_const_t<T>, S>;
 // or prints the words before it. A body follows after the form.
 
 void form(Is<Prefetch> auto& s, auto& io) {
-  io("Prefetch("), io.element(s.buffer, s.index), io.flag(", write", s.write), io(")");
+  io("Prefetch("), io.element(s.buffer, s.index), io.flag(", write", s.write), io(")"), io.flag(" level2", s.level2);
 }
 void form(Is<AsyncWait> auto& s, auto& io) {
   io("AsyncWait(keep="), io.number(s.keep, 0, 64);

@@ -168,7 +168,8 @@ bool reads_in_place(const ir::Program& program, const Matmul& matmul, std::int64
   if (rows > few_rows || is_transposed(program, matmul)) return false;
   if (sharing_axis(program, matmul)) return true;
   const std::int64_t distance = row_distance(program, matmul);
-  if (distance < page || columns_bytes(program, matmul) == 2) return rows <= limits.near;
+  if (columns_bytes(program, matmul) == 2) return rows <= limits.halves;
+  if (distance < page) return rows <= limits.near;
   constexpr std::int64_t max_distance = 8 * page;  // rows of 11 pages took 1.14 times as long in place
   return rows <= limits.distant && distance <= max_distance;
 }

@@ -37,10 +37,10 @@ inline constexpr std::int64_t page = 4096;
 /// Returns the largest distance in bytes between two rows of an operand along n, or 0 if it has no rows.
 std::int64_t row_distance(const ir::Program&, const Matmul&);
 /// The largest number of rows of a block that reads the operand along n in place: `near` if the operand's rows are less
-/// than a page apart or have 16-bit elements, `distant` if they are up to eight pages apart
+/// than a page apart, `distant` if they are up to eight pages apart, `halves` if they have 16-bit elements
 /// (docs/performance.md, "Few rows in place").
 struct InPlaceLimits {
-  std::int64_t near, distant;
+  std::int64_t near, distant, halves;
 };
 /// Returns whether a CPU kernel reads the operand along n in place, without copying a panel of it. It does if the
 /// operand is not transposed, `rows` (of a block) is at most few_rows, and one of these holds:

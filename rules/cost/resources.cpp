@@ -50,8 +50,8 @@ bool has_few_registers(const Target& target) {
   return target.cpu && 2 * cpu_rows(target) < least_sums;
 }
 InPlaceLimits in_place_limits(const Target& target) {
-  if (has_few_registers(target)) return {.near = 8, .distant = 0};
-  return {.near = few_rows, .distant = 2 * cpu_rows(target)};
+  if (has_few_registers(target)) return {.near = 8, .distant = 0, .halves = 8};
+  return {.near = 5 * cpu_rows(target), .distant = 2 * cpu_rows(target), .halves = few_rows};
 }
 std::int64_t cpu_columns(const Target& target) { return (has_few_registers(target) ? 3 : 2) * target.vector_lanes; }
 

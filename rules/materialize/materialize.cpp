@@ -337,7 +337,7 @@ class Materializer {
 
   void lower(const ir::Prefetch& s, ir::Body& to) {
     for (const Instance& instance : replication_.instances(replication_.of(s.index)))
-      to.emplace_back(ir::Prefetch{s.buffer, replication_.at(s.index, instance), s.write});
+      to.emplace_back(ir::Prefetch{s.buffer, replication_.at(s.index, instance), s.write, s.level2});
   }
 
   // Lowers a loop whose slots producers fill. The products of warpgroups on one slab continue while those on the next

@@ -245,9 +245,14 @@ TEST(Emit, MaximaStoresAndHalvesOnCpus) {
 }
 
 TEST(Emit, Prefetches) {
-  const std::string text = source("opencl-cpu", "  Prefetch(x[(a0 + 80)])\n  Prefetch(y[a1], write)\n");
+  const std::string text =
+      source("opencl-cpu",
+             "  Prefetch(x[(a0 + 80)])\n  Prefetch(y[a1], write)\n  Prefetch(x[(a0 + 96)]) level2\n"
+             "  Prefetch(y[(a1 + 1)], write) level2\n");
   EXPECT_THAT(text, HasSubstr("__builtin_prefetch(&x[a0 + 80]);"));
   EXPECT_THAT(text, HasSubstr("__builtin_prefetch(&y[a1], 1);"));
+  EXPECT_THAT(text, HasSubstr("__builtin_prefetch(&x[a0 + 96], 0, 2);"));
+  EXPECT_THAT(text, HasSubstr("__builtin_prefetch(&y[a1 + 1], 1, 2);"));
 }
 
 TEST(Emit, Integers) {

@@ -39,7 +39,7 @@ class ModelEval : public ::testing::Test {
     for (const auto& [name, symbols] : kernels) {
       const ir::Program loop = engine::load_kernel(name, symbols, "test");
       ids.kernel = store.add_kernel({name, print(loop)});
-      Rng rng(5);
+      Rng rng(6);
       for (int i = 0; i < trails; ++i) {
         rules::Lowering lowering(loop, target);
         while (lowering.fork()) lowering.choose(rng.below(lowering.fork()->options.size()));
