@@ -1,6 +1,8 @@
-// Arithmetic of floats (specification, "Floating Point"). The sign of the error of a double result is kept (`beyond`),
-// so that results are rounded only once, in any mode, to any type (round_to).
+// Arithmetic of floats (specification, "Floating Point"). Results are rounded only once, in any mode: f64 by the
+// processor, the other types from a result in double and the sign of its error (`beyond`, round_to).
+#include <cfenv>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "ir/tile_program/attribute.h"
@@ -38,32 +40,48 @@ Exact exact_root(double a) {
   const double root = std::sqrt(a);
   return {root, std::isfinite(root) ? sign_of(-std::fma(root, root, -a)) : 0};
 }
-/// For factors no wider than f32, the product is exact in double. For f64, the hardware's fma rounds once to nearest.
-Exact exact_fma(double a, double b, double c, bool is_double) {
-  return is_double ? Exact{std::fma(a, b, c), 0} : exact_sum(a * b, c);
+/// For factors no wider than f32, the product is exact in double.
+Exact exact_fma(double a, double b, double c) { return exact_sum(a * b, c); }
+
+/// Calculates in f64 with the processor's own rounding mode. `f` reads volatile numbers, so that the compiler cannot move
+/// the calculation out of the mode.
+template <class Function>
+double in_mode(Rounding rounding, Function f) {
+  std::fesetround(rounding == Rounding::zero           ? FE_TOWARDZERO
+                  : rounding == Rounding::negative_inf ? FE_DOWNWARD
+                  : rounding == Rounding::positive_inf ? FE_UPWARD
+                                                       : FE_TONEAREST);
+  const volatile double result = f();
+  std::fesetround(FE_TONEAREST);
+  return result;
 }
 
 Rounding rounding_of(const Evaluation& now) { return static_cast<Rounding>(now.op.number("rounding_mode")); }
 bool flushes(const Evaluation& now) { return now.op.number("flush_to_zero") != 0; }
 
-template <class Function>
-void binary(Evaluation& now, Function exact) {
+template <class Function, class FunctionOfF64>
+void binary(Evaluation& now, Function exact, FunctionOfF64 of_f64) {
   const DType e = now.element();
   const Rounding rounding = rounding_of(now);
   const bool flush = flushes(now);
   const TileValue &a = now.operand(0), &b = now.operand(1);
   now.set(each_real(lanes(now), [&](std::size_t i) {
+    if (e == DType::f64) {
+      const volatile double x = a.real(i), y = b.real(i);
+      return in_mode(rounding, [&] { return of_f64(+x, +y); });
+    }
     const Exact r = exact(flushed(a.real(i), flush), flushed(b.real(i), flush));
     return flushed(round_to(r.value, e, rounding, r.beyond), flush);
   }));
 }
 
-void addf(Evaluation& now) { binary(now, exact_sum); }
+void addf(Evaluation& now) { binary(now, exact_sum, std::plus<double>()); }
 void subf(Evaluation& now) {
-  binary(now, [](double a, double b) { return exact_sum(a, -b); });
+  binary(
+      now, [](double a, double b) { return exact_sum(a, -b); }, std::minus<double>());
 }
-void mulf(Evaluation& now) { binary(now, exact_product); }
-void divf(Evaluation& now) { binary(now, exact_quotient); }
+void mulf(Evaluation& now) { binary(now, exact_product, std::multiplies<double>()); }
+void divf(Evaluation& now) { binary(now, exact_quotient, std::divides<double>()); }
 
 void fma(Evaluation& now) {
   const DType e = now.element();
@@ -71,8 +89,11 @@ void fma(Evaluation& now) {
   const bool flush = flushes(now);
   const TileValue &a = now.operand(0), &b = now.operand(1), &c = now.operand(2);
   now.set(each_real(lanes(now), [&](std::size_t i) {
-    const Exact r =
-        exact_fma(flushed(a.real(i), flush), flushed(b.real(i), flush), flushed(c.real(i), flush), e == DType::f64);
+    if (e == DType::f64) {
+      const volatile double x = a.real(i), y = b.real(i), z = c.real(i);
+      return in_mode(rounding, [&] { return std::fma(x, y, z); });
+    }
+    const Exact r = exact_fma(flushed(a.real(i), flush), flushed(b.real(i), flush), flushed(c.real(i), flush));
     return flushed(round_to(r.value, e, rounding, r.beyond), flush);
   }));
 }
@@ -83,6 +104,10 @@ void sqrt_(Evaluation& now) {
   const bool flush = flushes(now);
   const TileValue& a = now.operand(0);
   now.set(each_real(lanes(now), [&](std::size_t i) {
+    if (e == DType::f64) {
+      const volatile double x = a.real(i);
+      return in_mode(rounding, [&] { return std::sqrt(x); });
+    }
     const Exact r = exact_root(flushed(a.real(i), flush));
     return flushed(round_to(r.value, e, rounding, r.beyond), flush);
   }));

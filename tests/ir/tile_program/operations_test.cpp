@@ -93,6 +93,11 @@ TEST(Operations, FloatsRoundToTheirType) {
   EXPECT_EQ(of_two("f64", "1.0", "3.0", "divf %a, %b rounding<positive_inf> : tile<f64>", "f64"),
             "0.33333333333333337");
   EXPECT_EQ(of_two("f64", "1.0", "3.0", "divf %a, %b rounding<zero> : tile<f64>", "f64"), "0.3333333333333333");
+  EXPECT_EQ(of_two("f64", "3.0", "1.7976931348623157e308", "mulf %a, %b rounding<zero> : tile<f64>", "f64"),
+            "1.7976931348623157e+308");
+  EXPECT_EQ(of_two("f64", "1e-200", "1e-200", "mulf %a, %b rounding<positive_inf> : tile<f64>", "f64"), "5e-324");
+  EXPECT_EQ(of_two("f64", "1e-30", "-1.0", "fma %a, %a, %b rounding<zero> : tile<f64>", "f64"), "-0.9999999999999999");
+  EXPECT_EQ(of_two("f64", "1e-30", "-1.0", "fma %a, %a, %b : tile<f64>", "f64"), "-1");
   EXPECT_EQ(of_two("f32", "5.5", "-2.0", "remf %a, %b : tile<f32>", "f32"), "1.5");
   EXPECT_EQ(of_two("f32", "2.0", "0.5", "pow %a, %b : tile<f32>", "f32"), "1.4142135381698608");
   EXPECT_EQ(of_two("f32", "1.0", "-1.0", "atan2 %a, %b : tile<f32>", "f32"), "2.356194496154785");
