@@ -90,13 +90,16 @@ Element convert(Evaluator& in, const tp::Operation& op, std::size_t, const Index
 Element from_integer(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   check_rounding(in, op);
   const Element a = in.at(op.operands[0], index);
-  if (op.number("signedness") == 0) {
+  const bool truth = in.type(op.operands[0]).element == ir::DType::boolean;
+  const bool is_signed = op.number("signedness") != 0;
+  if (!is_signed && !truth) {
     const auto range = in.elements.bounds(a.index);
-    const bool truth = in.type(op.operands[0]).element == ir::DType::boolean;
-    if (!truth && !(range && range->low >= 0)) in.refuse(op, "expected a number known to be at least 0");
+    if (!(range && range->low >= 0)) in.refuse(op, "expected a number known to be at least 0");
   }
-  const ValueId number = a.value != ValueId::none ? in.elements.assign(ir::Op::copy, {a.value})
-                                                  : in.elements.index(a.index, ir::DType::f32);
+  ValueId number = a.value != ValueId::none ? in.elements.assign(ir::Op::copy, {a.value})
+                                            : in.elements.index(a.index, ir::DType::f32);
+  if (is_signed && truth)  // the signed number of one bit is -1
+    number = in.elements.assign(ir::Op::subtract, {in.elements.constant(0), number});
   return {0, rounded(in, op, number, in.type(op.results[0]).element)};
 }
 
@@ -114,6 +117,8 @@ Element integer_power(Evaluator& in, const tp::Operation& op, std::size_t, const
 
 Element to_integer(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   if (op.number("saturating") != 0) in.refuse(op, "Loop IR has no conversion that saturates");
+  if (op.number("signedness") == 0 || ir::width(in.type(op.results[0]).element) > 32)
+    in.refuse(op, "Loop IR converts floats to signed integers of at most 32 bits");
   const ValueId number = in.elements.assign(ir::Op::copy, {in.value(op.operands[0], index)}, ir::DType::i32);
   return {ir::var(loaded_name(number))};
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "ir/tile_program/attribute.h"
 #include "rules/raise/evaluator.h"
@@ -30,7 +31,14 @@ class Integers {
  public:
   Integers(Evaluator& in, const tp::Operation& op, const Index& index) : in_(in), op_(op), index_(index) {}
 
-  ir::Expr operand(std::size_t i) { return in_.elements.simplify(element(i).index); }
+  /// The number that the operation reads. The signed number of one bit is -1.
+  ir::Expr operand(std::size_t i) {
+    const Element number = element(i);
+    if (number.value != ValueId::none) refuse("expected an index expression, found an i1 that is a value");
+    const bool truth = in_.type(op_.operands[i]).element == ir::DType::boolean;
+    return in_.elements.simplify(truth && has_attribute(op_, "signedness") && is_signed() ? 0 - number.index
+                                                                                          : number.index);
+  }
   Element element(std::size_t i) { return in_.operand(op_, i, index_); }
   bool scalar() const { return in_.type(op_.results[0]).shape.empty(); }
   ir::DType type() const { return in_.type(op_.results[0]).element; }
@@ -39,9 +47,7 @@ class Integers {
   Element give(const ir::Expr& e) {
     const ir::Expr simple = in_.elements.simplify(e);
     const auto range = in_.elements.bounds(simple);
-    if (range && !fits(*range))
-      in_.refuse(op_, fmt::format("expected a number that fits in {}, found {} to {}", ir::tile_name(type()),
-                                  range->low, range->high));
+    if (range) expect_fits(*range);
     if (scalar() && !is_affine(simple) && is_of_block(simple)) return {in_.unknown(ir::print(simple), range)};
     return {simple};
   }
@@ -60,6 +66,17 @@ class Integers {
       in_.refuse(op_, fmt::format("expected operands whose result is an index expression, found {}", found));
     return {in_.unknown(key)};
   }
+  /// Refuses the operation if the range has numbers that the result's type cannot hold as signed numbers, or i1 as 0 or
+  /// 1. So every index expression is the number that a signed operation reads.
+  void expect_fits(const ir::Interval& range) const {
+    const int w = ir::width(type());
+    const std::int64_t end = w == 1   ? 2
+                             : w < 62 ? std::int64_t{1} << (w - 1)
+                                      : std::numeric_limits<std::int64_t>::max();
+    if (range.low < (w == 1 ? 0 : -end) || range.high >= end)
+      in_.refuse(op_, fmt::format("expected a number that fits in {}, found {} to {}", ir::tile_name(type()), range.low,
+                                  range.high));
+  }
   bool is_at_least(const ir::Expr& e, std::int64_t low) {
     const auto range = in_.elements.bounds(e);
     return range && range->low >= low;
@@ -69,11 +86,6 @@ class Integers {
   const tp::Operation& op() const { return op_; }
 
  private:
-  bool fits(const ir::Interval& range) const {
-    const int w = ir::width(type());
-    if (w >= 62 || w == 1) return true;
-    return range.low >= -(std::int64_t{1} << (w - 1)) && range.high < std::int64_t{1} << w;
-  }
   Evaluator& in_;
   const tp::Operation& op_;
   const Index& index_;
@@ -200,16 +212,11 @@ Element compare(Evaluator& in, const tp::Operation& op, std::size_t, const Index
 
 Element extend(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
   Integers now(in, op, index);
-  const ir::Expr a = now.operand(0);
-  const bool truth = in.type(op.operands[0]).element == ir::DType::boolean;
-  if (truth) {
-    const Element condition = now.element(0);
-    if (condition.value != ValueId::none) {
-      const ValueId number = in.elements.assign(ir::Op::copy, {condition.value}, ir::DType::i32);
-      return {now.is_signed() ? 0 - ir::var(loaded_name(number)) : ir::var(loaded_name(number))};
-    }
-    return now.give(now.is_signed() ? 0 - a : a);
+  if (const ValueId condition = now.element(0).value; condition != ValueId::none) {
+    const ir::Expr number = ir::var(loaded_name(in.elements.assign(ir::Op::copy, {condition}, ir::DType::i32)));
+    return {now.is_signed() ? 0 - number : number};
   }
+  const ir::Expr a = now.operand(0);
   if (!now.is_signed() && !now.is_at_least(a, 0)) return now.give_unknown({a});
   return now.give(a);
 }
@@ -225,7 +232,10 @@ Element truncate(Evaluator& in, const tp::Operation& op, std::size_t, const Inde
   return now.give(a);
 }
 
-Element iota(Evaluator&, const tp::Operation&, std::size_t, const Index& index) { return {index[0]}; }
+Element iota(Evaluator& in, const tp::Operation& op, std::size_t, const Index& index) {
+  Integers(in, op, index).expect_fits({0, in.type(op.results[0]).shape[0] - 1});
+  return {index[0]};
+}
 Element block_id(Evaluator& in, const tp::Operation&, std::size_t result, const Index&) { return {in.block(result)}; }
 Element block_count(Evaluator& in, const tp::Operation&, std::size_t result, const Index&) {
   return {in.launch.grid.at(result)};

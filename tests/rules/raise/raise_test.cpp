@@ -178,6 +178,29 @@ TEST(RaiseExamples, VectorAdd) {
   EXPECT_LE(launch.difference(example("vector_add")), of_f32);
 }
 
+/// The text of the example vector_add, with these operations in place of its sum.
+tp::Program vector_add_with(const std::string& instead) {
+  std::string text = read_file(std::filesystem::path(DEPLO_SOURCE_DIR) / "experiments/tile/vector_add.tile");
+  constexpr std::string_view sum = "%c_val = addf %a_val, %b_val rounding<nearest_even> : tile<128xf32>";
+  return tp::parse_program(text.replace(text.find(sum), sum.size(), instead), "changed vector_add");
+}
+
+// The signed number of one bit is 0 or -1.
+TEST(RaiseExamples, SignedTruthValues) {
+  for (const char* condition : {"cmpf less_than ordered %a_val, %b_val : tile<128xf32> -> tile<128xi1>",
+                                "cmpi less_than %offset, %twenty, signed : tile<128xi32> -> tile<128xi1>"}) {
+    Launch launch;
+    for (const char* array : {"a", "b", "c"}) launch.pointer(array, ir::DType::f32, {128});
+    const tp::Program program =
+        vector_add_with(fmt::format("%twenty = constant <i32: 20> : tile<128xi32>\n%condition = {}\n"
+                                    "%number = itof %condition signed : tile<128xi1> -> tile<128xf32>\n"
+                                    "%sum = addf %a_val, %b_val : tile<128xf32>\n"
+                                    "%c_val = addf %sum, %number : tile<128xf32>",
+                                    condition));
+    EXPECT_LE(launch.difference(program), of_f32) << condition;
+  }
+}
+
 // Returns the difference for inputs that contain NaN, infinities and zeros.
 double difference_with_specials(const tp::Program& program) {
   Launch launch;
@@ -191,41 +214,33 @@ double difference_with_specials(const tp::Program& program) {
 }
 
 TEST(RaiseExamples, MaximaOfNan) {
-  const std::string text = read_file(std::filesystem::path(DEPLO_SOURCE_DIR) / "experiments/tile/vector_add.tile");
-  constexpr std::string_view sum = "%c_val = addf %a_val, %b_val rounding<nearest_even> : tile<128xf32>";
-  const auto with = [&](const std::string& instead) {
-    std::string other = text;
-    return tp::parse_program(other.replace(other.find(sum), sum.size(), instead), "maxima");
-  };
   for (const char* name : {"maxf", "minf"})
     for (const char* flag : {"", " propagate_nan"}) {
       SCOPED_TRACE(fmt::format("{}{}", name, flag));
-      EXPECT_LE(difference_with_specials(with(fmt::format("%c_val = {} %a_val, %b_val{} : tile<128xf32>", name, flag))),
-                of_f32);
-      EXPECT_LE(difference_with_specials(with(fmt::format("%zero = constant <f32: 0.5> : tile<128xf32>\n"
-                                                          "%c_val = {} %a_val, %zero{} : tile<128xf32>",
-                                                          name, flag))),
-                of_f32);
       EXPECT_LE(difference_with_specials(
-                    with(fmt::format("%m = reduce %a_val dim=0 identities=[{} : f32] : tile<128xf32> -> tile<f32>\n"
-                                     "(%x: tile<f32>, %y: tile<f32>) {{\n%z = {} %x, %y{} : tile<f32>\n"
-                                     "yield %z : tile<f32>\n}}\n%m1 = reshape %m : tile<f32> -> tile<1xf32>\n"
-                                     "%m2 = broadcast %m1 : tile<1xf32> -> tile<128xf32>\n"
-                                     "%c_val = subf %b_val, %m2 : tile<128xf32>",
-                                     std::string(name) == "maxf" ? "0xFF800000" : "0x7F800000", name, flag))),
+                    vector_add_with(fmt::format("%c_val = {} %a_val, %b_val{} : tile<128xf32>", name, flag))),
+                of_f32);
+      EXPECT_LE(difference_with_specials(vector_add_with(fmt::format("%zero = constant <f32: 0.5> : tile<128xf32>\n"
+                                                                     "%c_val = {} %a_val, %zero{} : tile<128xf32>",
+                                                                     name, flag))),
+                of_f32);
+      EXPECT_LE(difference_with_specials(vector_add_with(
+                    fmt::format("%m = reduce %a_val dim=0 identities=[{} : f32] : tile<128xf32> -> tile<f32>\n"
+                                "(%x: tile<f32>, %y: tile<f32>) {{\n%z = {} %x, %y{} : tile<f32>\n"
+                                "yield %z : tile<f32>\n}}\n%m1 = reshape %m : tile<f32> -> tile<1xf32>\n"
+                                "%m2 = broadcast %m1 : tile<1xf32> -> tile<128xf32>\n"
+                                "%c_val = subf %b_val, %m2 : tile<128xf32>",
+                                std::string(name) == "maxf" ? "0xFF800000" : "0x7F800000", name, flag))),
                 of_f32);
     }
 }
 
 // -0 + 0 is 0, so adding 0 is not a no-op.
 TEST(RaiseExamples, SumsWithZero) {
-  const std::string text = read_file(std::filesystem::path(DEPLO_SOURCE_DIR) / "experiments/tile/vector_add.tile");
-  constexpr std::string_view sum = "%c_val = addf %a_val, %b_val rounding<nearest_even> : tile<128xf32>";
-  std::string other = text;
-  other.replace(other.find(sum), sum.size(),
+  EXPECT_LE(difference_with_specials(vector_add_with(
                 "%zero = constant <f32: 0.0> : tile<128xf32>\n%one = constant <f32: 1.0> : tile<128xf32>\n"
-                "%sum = addf %a_val, %zero : tile<128xf32>\n%c_val = divf %one, %sum : tile<128xf32>");
-  EXPECT_LE(difference_with_specials(tp::parse_program(other, "sums")), of_f32);
+                "%sum = addf %a_val, %zero : tile<128xf32>\n%c_val = divf %one, %sum : tile<128xf32>")),
+            of_f32);
 }
 
 TEST(RaiseExamples, SaxpyReadsWhatItWrites) {
@@ -651,6 +666,29 @@ TEST(RaiseRefusals, Integers) {
               ::testing::AllOf(::testing::HasSubstr("cannot raise remi: expected operands whose result is an index "
                                                     "expression, found "),
                                ::testing::EndsWith(" and 40")));
+}
+
+/// Index expressions are signed numbers that do not wrap, and an i1 that is a value is none of them.
+TEST(RaiseRefusals, IntegersThatIndexExpressionsWouldMisread) {
+  const std::string store = "%s = store_view_tko weak %a, %yv[%bx]" + to_y;
+  EXPECT_THAT(message_of_body("%i = iota : tile<64xi8>\n%hundred = constant <i8: 100> : tile<64xi8>\n"
+                              "%j = addi %i, %hundred : tile<64xi8>\n"
+                              "%a = itof %j signed : tile<64xi8> -> tile<64xf32>\n" +
+                              store),
+              ::testing::HasSubstr("cannot raise addi: expected a number that fits in i8, found 100 to 163"));
+  for (const char* result : {"unsigned : tile<64xf32> -> tile<64xi32>", "signed : tile<64xf32> -> tile<64xi64>"}) {
+    const std::string type = std::string(result).substr(std::string(result).find("> ") + 2);
+    EXPECT_THAT(
+        message_of_body("%f, %t = " + load_x + "%j = ftoi %f " + result + "\n%a = itof %j signed : " + type +
+                        " -> tile<64xf32>\n" + store),
+        ::testing::HasSubstr("cannot raise ftoi: Loop IR converts floats to signed integers of at most 32 bits"));
+  }
+  EXPECT_THAT(message_of_body("%f, %t = " + load_x +
+                              "%c = cmpf less_than ordered %f, %f : tile<64xf32> -> tile<64xi1>\n"
+                              "%d = cmpi equal %c, %c, signed : tile<64xi1> -> tile<64xi1>\n"
+                              "%a = itof %d unsigned : tile<64xi1> -> tile<64xf32>\n" +
+                              store),
+              ::testing::HasSubstr("cannot raise cmpi: expected an index expression, found an i1 that is a value"));
 }
 
 }  // namespace
