@@ -80,6 +80,11 @@ Element reduction(Evaluator& in, const tp::Operation& op, std::size_t, const Ind
 std::int64_t step_of(Evaluator& in, const tp::Operation& loop) {
   const std::int64_t step = in.number(loop, loop.operand("step"), "a step");
   if (step <= 0) in.refuse(loop, fmt::format("expected a step above 0, found {}", step));
+  if (loop.number("unsigned") == 0) return step;
+  for (const std::string_view bound : {"lower", "upper"}) {
+    const auto range = in.elements.bounds(in.elements.simplify(in.scalar(loop.operand(bound))));
+    if (!range || range->low < 0) in.refuse(loop, "expected bounds of an unsigned counter that are at least 0");
+  }
   return step;
 }
 

@@ -162,7 +162,7 @@ class Store {
   void enter_loops() {
     for (std::size_t i = 0; i < around_.size(); ++i) {
       const tp::Operation& loop = *around_[i];
-      const std::int64_t step = in_.number(loop, loop.operand("step"), "a step");
+      const std::int64_t step = step_of(in_, loop);
       const ir::Expr lower = in_.elements.simplify(in_.scalar(loop.operand("lower")));
       const bool deals = i == 0 && lower.kind() != ir::Expr::Kind::constant;
       trips_.push_back(deals ? deal(loop, step) : trips(in_, loop));
@@ -191,7 +191,6 @@ class Store {
   std::int64_t deal(const tp::Operation& loop, std::int64_t step) {
     const std::int64_t upper = in_.number(loop, loop.operand("upper"), "an upper bound");
     const auto& grid = in_.launch.grid;
-    if (step <= 0) in_.refuse(loop, fmt::format("expected a step above 0, found {}", step));
     if (upper > max_blocks || grid[0] * grid[1] * grid[2] > max_blocks)
       in_.refuse(loop, fmt::format("expected at most {} blocks and trips", max_blocks));
     std::vector<bool> dealt(static_cast<std::size_t>(std::max<std::int64_t>(upper, 0)));

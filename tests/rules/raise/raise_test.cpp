@@ -689,6 +689,12 @@ TEST(RaiseRefusals, IntegersThatIndexExpressionsWouldMisread) {
                               "%a = itof %d unsigned : tile<64xi1> -> tile<64xf32>\n" +
                               store),
               ::testing::HasSubstr("cannot raise cmpi: expected an index expression, found an i1 that is a value"));
+  EXPECT_THAT(message_of_body(
+                  "%one = constant <i32: 1> : tile<i32>\n%low = constant <i32: -1> : tile<i32>\n%f, %t = " + load_x +
+                  "%a = for unsigned %i in (%low to %one, step %one) : tile<i32> iter_values(%sum = %f) -> "
+                  "(tile<64xf32>) {\n%n = addf %sum, %f : tile<64xf32>\ncontinue %n : tile<64xf32>\n}\n" +
+                  store),
+              ::testing::HasSubstr("cannot raise for: expected bounds of an unsigned counter that are at least 0"));
 }
 
 }  // namespace
