@@ -144,6 +144,8 @@ ir::DType computed_in(ir::DType element);
 Element element_of(ir::DType computed, ValueId);
 /// Refuses an access that is not weak.
 void check_order(const Evaluator&, const tp::Operation&);
+/// Refuses a float operation that rounds otherwise than to the nearest number.
+void check_rounding(const Evaluator&, const tp::Operation&);
 /// The step of a loop. Refuses a step below 1, and a bound that may be negative if the counter is unsigned.
 std::int64_t step_of(Evaluator&, const tp::Operation& loop);
 std::vector<NamedRaiser> integer_raisers();

@@ -34,14 +34,6 @@ bool is_held(Evaluator& in, ValueId id, ir::DType element) {
   return std::ranges::all_of(args, [&](ValueId arg) { return is_held(in, arg, element); });
 }
 
-void check_rounding(Evaluator& in, const tp::Operation& op) {
-  if (!has_attribute(op, "rounding_mode")) return;
-  const auto mode = static_cast<ir::Rounding>(op.number("rounding_mode"));
-  const bool near = mode == ir::Rounding::nearest_even || mode == ir::Rounding::approx || mode == ir::Rounding::full ||
-                    mode == ir::Rounding::nearest_int_to_zero || mode == ir::Rounding::nearest_away;
-  if (!near) in.refuse(op, "Loop IR only rounds to the nearest number");
-}
-
 /// Computes an operation elementwise, from operands of the same shape.
 ValueId each(Evaluator& in, const tp::Operation& op, ir::Op word, const Index& index) {
   check_rounding(in, op);
@@ -157,6 +149,14 @@ Element multiply_matrices(Evaluator& in, const tp::Operation& op, std::size_t, c
 }
 
 }  // namespace
+
+void check_rounding(const Evaluator& in, const tp::Operation& op) {
+  if (!has_attribute(op, "rounding_mode")) return;
+  const auto mode = static_cast<ir::Rounding>(op.number("rounding_mode"));
+  const bool near = mode == ir::Rounding::nearest_even || mode == ir::Rounding::approx || mode == ir::Rounding::full ||
+                    mode == ir::Rounding::nearest_int_to_zero || mode == ir::Rounding::nearest_away;
+  if (!near) in.refuse(op, "Loop IR only rounds to the nearest number");
+}
 
 ValueId rounded(Evaluator& in, const tp::Operation& op, ValueId id, ir::DType element) {
   if (element == ir::DType::f32 || (element == ir::DType::tf32 && in.elements.values[id].op == ir::Op::round_tf32))

@@ -50,8 +50,9 @@ ir::Op combining(Evaluator& in, const tp::Operation& op) {
   if (!word) in.refuse(op, "expected a body of one sum, product, maximum or minimum");
   const auto& args = body.operations[0].operands;
   if (args.size() != 2 || args[0] == args[1] || std::ranges::count(body.arguments, args[0]) == 0 ||
-      std::ranges::count(body.arguments, args[1]) == 0)
+      std::ranges::count(body.arguments, args[1]) == 0 || terminator(body).operands != body.operations[0].results)
     in.refuse(op, "expected a body that combines its two elements");
+  check_rounding(in, body.operations[0]);
   return *word;
 }
 

@@ -668,6 +668,24 @@ TEST(RaiseRefusals, Integers) {
                                ::testing::EndsWith(" and 40")));
 }
 
+TEST(RaiseRefusals, BodiesOfReductions) {
+  const auto message_of = [](const std::string& sum, const std::string& result) {
+    return message_of_body(
+        "%f, %t = " + load_x +
+        "%d = reduce %f dim=0 identities=[0.0 : f32] : tile<64xf32> -> tile<f32>\n(%p: tile<f32>, %q: "
+        "tile<f32>) {\n%u = addf %p, %q " +
+        sum + " : tile<f32>\nyield " + result +
+        " : tile<f32>\n}\n%g = reshape %d : tile<f32> -> tile<1xf32>\n%a = broadcast %g : tile<1xf32> "
+        "-> tile<64xf32>\n%s = store_view_tko weak %a, %yv[%bx]" +
+        to_y);
+  };
+  EXPECT_EQ(message_of("", "%u"), "");
+  EXPECT_THAT(message_of("", "%q"),
+              ::testing::HasSubstr("cannot raise reduce: expected a body that combines its two elements"));
+  EXPECT_THAT(message_of("rounding<zero>", "%u"),
+              ::testing::HasSubstr("cannot raise addf: Loop IR only rounds to the nearest number"));
+}
+
 /// Index expressions are signed numbers that do not wrap, and an i1 that is a value is none of them.
 TEST(RaiseRefusals, IntegersThatIndexExpressionsWouldMisread) {
   const std::string store = "%s = store_view_tko weak %a, %yv[%bx]" + to_y;
@@ -677,7 +695,7 @@ TEST(RaiseRefusals, IntegersThatIndexExpressionsWouldMisread) {
                               store),
               ::testing::HasSubstr("cannot raise addi: expected a number that fits in i8, found 100 to 163"));
   for (const char* result : {"unsigned : tile<64xf32> -> tile<64xi32>", "signed : tile<64xf32> -> tile<64xi64>"}) {
-    const std::string type = std::string(result).substr(std::string(result).find("> ") + 2);
+    const std::string type = std::string(result).substr(std::string(result).rfind("> ") + 2);
     EXPECT_THAT(
         message_of_body("%f, %t = " + load_x + "%j = ftoi %f " + result + "\n%a = itof %j signed : " + type +
                         " -> tile<64xf32>\n" + store),
