@@ -1,6 +1,7 @@
 #include "engine/foreign/declaration.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <set>
 
@@ -10,21 +11,20 @@
 namespace deplo::engine::foreign {
 namespace {
 
-/// Returns the text with each comment replaced by a blank. The number of lines is the same.
+/// Returns the text with blanks instead of comments. Positions and lines stay the same.
 std::string without_comments(std::string_view source) {
-  std::string text;
+  std::string text(source);
   for (std::size_t at = 0; at < source.size();) {
     const std::string_view rest = source.substr(at);
     const bool is_line = rest.starts_with("//");
     if (!is_line && !rest.starts_with("/*")) {
-      text += source[at++];
+      ++at;
       continue;
     }
-    text += ' ';
     const std::size_t end = source.find(is_line ? "\n" : "*/", at + 2);
     const std::size_t next = end == std::string_view::npos ? source.size() : end + (is_line ? 0 : 2);
-    text.append(static_cast<std::size_t>(std::ranges::count(source.substr(at, next - at), '\n')), '\n');
-    at = next;
+    for (; at < next; ++at)
+      if (text[at] != '\n') text[at] = ' ';
   }
   return text;
 }
@@ -44,14 +44,49 @@ std::vector<std::string> words_in(std::string_view text) {
   return words;
 }
 
-/// Returns the position after the parenthesis that closes the one at `open`, or npos if it is never closed.
-std::size_t end_of_list(std::string_view text, std::size_t open) {
+/// Returns the position after the bracket that closes the one at `open`, or npos if it is never closed.
+std::size_t end_of_list(std::string_view text, std::size_t open, char closing = ')') {
   int depth = 0;
   for (std::size_t at = open; at < text.size(); ++at) {
-    if (text[at] == '(') ++depth;
-    if (text[at] == ')' && --depth == 0) return at + 1;
+    if (text[at] == text[open]) ++depth;
+    if (text[at] == closing && --depth == 0) return at + 1;
   }
   return std::string_view::npos;
+}
+
+/// A place where the text declares a kernel, or an instance of one.
+struct Declaration {
+  std::size_t head;                // position after the previous statement
+  std::size_t open;                // position of the bracket after the name
+  std::vector<std::string> words;  // words from the head to the name; preprocessor directives are among them
+};
+
+/// Returns the declarations of the kernel `name` in a text without comments. `bracket` follows the name: '(' before
+/// parameters, '<' before template arguments.
+std::vector<Declaration> declarations_in(const std::string& text, std::string_view name, char bracket) {
+  std::vector<Declaration> declarations;
+  for (std::size_t at = text.find(name); !name.empty() && at != std::string::npos; at = text.find(name, at + 1)) {
+    const std::size_t open = text.find_first_not_of(" \t\r\n", at + name.size());
+    if (open == std::string::npos || text[open] != bracket || (at > 0 && is_word_char(text[at - 1]))) continue;
+    // characters to search before the name: attributes, and macros above the kernel
+    constexpr std::size_t max_head = 4096;
+    const std::size_t first = at > max_head ? at - max_head : 0;
+    const std::string_view before = std::string_view(text).substr(first, at - first);
+    const std::size_t head = before.find_last_of(";{}") + 1;
+    std::vector<std::string> words = words_in(before.substr(head));
+    const auto is_kernel = [](const std::string& w) { return w == "__global__" || w == "__kernel" || w == "kernel"; };
+    if (std::ranges::any_of(words, is_kernel)) declarations.push_back({first + head, open, std::move(words)});
+  }
+  return declarations;
+}
+
+/// Returns the position of the first word of a declaration, after preprocessor directives.
+std::size_t first_word(std::string_view text, std::size_t at) {
+  constexpr std::string_view blanks = " \t\r\n";
+  at = text.find_first_not_of(blanks, at);
+  while (at < text.size() && text[at] == '#')
+    at = text.find_first_not_of(blanks, std::min(text.find('\n', at), text.size()));
+  return at;
 }
 
 std::vector<std::string_view> parameters_in(std::string_view list) {
@@ -126,16 +161,8 @@ std::optional<std::vector<DeclaredParameter>> declared_parameters(std::string_vi
   const std::vector<std::string> words = words_in(text);
   std::optional<std::vector<std::string>> found;  // words of the parameter list
   std::string list;
-  for (std::size_t at = text.find(entry); !entry.empty() && at != std::string::npos; at = text.find(entry, at + 1)) {
-    const std::size_t open = text.find_first_not_of(" \t\r\n", at + entry.size());
-    if (open == std::string::npos || text[open] != '(' || (at > 0 && is_word_char(text[at - 1]))) continue;
-    // characters to search before the name: attributes, and macros above the kernel
-    constexpr std::size_t max_head = 4096;
-    const std::size_t first = at > max_head ? at - max_head : 0;
-    const std::string_view head = std::string_view(text).substr(first, at - first);
-    const std::vector<std::string> before = words_in(head.substr(head.find_last_of(";{}") + 1));
-    const auto is_kernel = [](const std::string& w) { return w == "__global__" || w == "__kernel" || w == "kernel"; };
-    if (std::ranges::none_of(before, is_kernel)) continue;
+  for (const Declaration& declaration : declarations_in(text, entry, '(')) {
+    const std::size_t open = declaration.open;
     const std::size_t end = end_of_list(text, open);
     if (end == std::string::npos) return std::nullopt;
     list = text.substr(open + 1, end - open - 2);
@@ -152,6 +179,38 @@ std::optional<std::vector<DeclaredParameter>> declared_parameters(std::string_vi
     parameters.push_back(*std::move(parameter));
   }
   return parameters;
+}
+
+std::vector<std::string> template_instances(std::string_view source, std::string_view entry) {
+  const std::string text = without_comments(source);
+  std::vector<std::string> instances;
+  for (const Declaration& instance : declarations_in(text, entry, '<')) {
+    const std::size_t end = end_of_list(text, instance.open, '>');
+    if (end == std::string::npos || std::ranges::find(instance.words, "template") == instance.words.end()) continue;
+    std::string arguments = text.substr(instance.open, end - instance.open);
+    if (std::ranges::find(instances, arguments) == instances.end()) instances.push_back(std::move(arguments));
+  }
+  return instances;
+}
+
+bool is_template(std::string_view source, std::string_view entry) {
+  const std::vector<Declaration> found = declarations_in(without_comments(source), entry, '(');
+  return std::ranges::any_of(found, [](const Declaration& declaration) {
+    const auto parameters = std::ranges::search(declaration.words, std::array{"template", "<"});
+    return !parameters.empty();
+  });
+}
+
+std::optional<std::string> with_plain_name(std::string_view source, std::string_view entry) {
+  const std::string text = without_comments(source);
+  if (text.find("extern \"C\"") != std::string::npos) return std::string(source);
+  for (const Declaration& declaration : declarations_in(text, entry, '(')) {
+    const std::size_t at = first_word(text, declaration.head);
+    if (at < declaration.open && std::string_view(text).substr(at).starts_with("__global__"))
+      return std::string(source).insert(at, "extern \"C\" ");
+    break;  // the linkage stands at the first declaration
+  }
+  return std::nullopt;
 }
 
 std::size_t line_of_define(std::string_view source, std::string_view name) {

@@ -129,21 +129,6 @@ std::string plain_entry(const std::string& entry) {
   return plain.substr(plain.rfind(':') + 1);
 }
 
-/// Inserts extern "C" before the kernel's declaration: a kernel in CUDA C++ can be found by its plain name only if the
-/// name is not mangled.
-std::string with_plain_name(std::string source, const std::string& entry) {
-  if (source.find("extern \"C\"") != std::string::npos) return source;
-  for (std::size_t at = source.find(entry); at != std::string::npos; at = source.find(entry, at + 1)) {
-    const std::size_t global = source.rfind("__global__", at);
-    if (global == std::string::npos) continue;
-    const std::string_view between = std::string_view(source).substr(global, at - global);
-    const bool declares = between.find_first_of(";{}") == std::string_view::npos;
-    const bool whole = at + entry.size() < source.size() && !is_word_char(source[at + entry.size()]);
-    if (declares && whole && !is_word_char(source[at - 1])) return source.insert(global, "extern \"C\" ");
-  }
-  return source;
-}
-
 /// Returns the name of a template's instance: parameters among the template arguments are replaced by their values.
 std::string with_values(const std::string& entry, const ParameterSpace& space,
                         const std::vector<Scalar>& configuration) {
@@ -294,6 +279,7 @@ struct KernelFile::Reader {
     to.file_ = of.kernel.empty() ? files.path(specification.at("KernelFile").text()) : of.kernel;
     to.source_ = read_text(to.file_);
     read_language(specification);
+    read_instance(specification);
     to.sizes_.problem = read_problem(specification.find("ProblemSize"));
     read_space();
     read_launch(specification);
@@ -337,6 +323,19 @@ struct KernelFile::Reader {
     const bool cuda = language ? language->text() == "CUDA" : to.file_.ends_with(".cu");
     if (language && !cuda && language->text() != "OpenCL") language->expected("OpenCL or CUDA");
     to.language_ = cuda ? Dialect::cuda : Dialect::opencl;
+  }
+
+  /// Adds the template arguments to the kernel's name if the name lacks them and the source has only one instance.
+  void read_instance(const Config& specification) const {
+    const std::string plain = plain_entry(to.entry_);
+    if (to.language_ != Dialect::cuda || to.entry_.find('<') != std::string::npos || !is_template(to.source_, plain))
+      return;
+    const std::vector<std::string> instances = template_instances(to.source_, plain);
+    if (instances.size() != 1)
+      specification.at("KernelName")
+          .expected(fmt::format("an instance of the template '{0}', such as {0}{1}", to.entry_,
+                                instances.empty() ? "<float>" : instances.front()));
+    to.entry_ += instances.front();
   }
 
   void read_space() const {
@@ -896,7 +895,9 @@ measure::KernelCode KernelFile::code(const std::vector<Scalar>& configuration) c
   // Sources for Kernel Tuner define their parameters only if it does not compile them, which this macro tells them.
   if (has_word(source_, "kernel_tuner")) source.text += "#define kernel_tuner 1\n";
   const bool is_plain = language_ == Dialect::cuda && entry_ == signature_.name;
-  source.text += measure::with_file_name(is_plain ? with_plain_name(source_, entry_) : source_, file_);
+  const auto named = is_plain ? with_plain_name(source_, entry_) : std::nullopt;
+  source.text += measure::with_file_name(named.value_or(source_), file_);
+  if (is_plain && !named) source.entry = "::" + entry_;  // NVRTC finds the mangled name of a qualified name
   return {signature_, std::move(source), std::move(launch)};
 }
 

@@ -388,6 +388,17 @@ TEST_F(KernelFileCheck, TakesTheInstanceOfTheConfiguration) {
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
 }
 
+TEST_F(KernelFileCheck, FindsStaticKernels) {
+  std::string text = cuda;
+  text.replace(text.find("template <int WORK_>\n"), 21, "static ");
+  while (text.find("WORK_") != std::string::npos) text.replace(text.find("WORK_"), 5, "WORK");
+  write("twice.cu", text);
+  write("twice.yaml", space("CUDA", "twice", "twice.cu"));
+  const Ran ran = deplo("check", {"--all", "--runs", "1"});
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  EXPECT_THAT(deplo("compile", {"--ir", "ptx"}).out, HasSubstr(".entry _Z5twice"));
+}
+
 TEST_F(KernelFileCheck, NamesTheFileThatDoesNotCompile) {
   write("twice.cu", "\xef\xbb\xbf" + std::string(cuda));
   EXPECT_EQ(deplo("check", {"--runs", "1"}).code, 0) << "a byte order mark is no part of the text";

@@ -132,6 +132,41 @@ class KernelFileArguments : public KernelFileCode {
   }
 };
 
+/// Kernels in CUDA C++ with this source and name, whose parameter bx is 32 or 64.
+class KernelFileNames : public KernelFileArguments {
+ protected:
+  measure::KernelCode code(const std::string& source, const std::string& name = "k") const {
+    return heuristic(with("", "CUDA", name, "", source + "  // bx"));
+  }
+};
+
+TEST_F(KernelFileNames, DeclarationsThatDoNotBeginWithGlobalKeepTheirMangledName) {
+  const auto text = [&](const std::string& source) { return code(source).source.text; };
+  EXPECT_THAT(text("// The __global__ kernel k\n#define A 2\n/* ; */ __global__ void k(float* y) {}"),
+              HasSubstr("/* ; */ extern \"C\" __global__ void k(float* y) {}"));
+  for (const char* const start : {"static __global__", "__launch_bounds__(64) __global__", "inline __global__"}) {
+    const measure::KernelCode made = code(std::string(start) + " void k(float* y) {}");
+    EXPECT_EQ(made.source.entry, "::k") << start;
+    EXPECT_EQ(made.kernel.name, "k");
+    EXPECT_THAT(made.source.text, ::testing::Not(HasSubstr("extern \"C\""))) << start;
+  }
+  EXPECT_EQ(code("extern \"C\" { __global__ void k(float* y) {} }").source.entry, "k");
+  EXPECT_EQ(code("// no extern \"C\"\nstatic __global__ void k(float* y) {}").source.entry, "::k");
+}
+
+TEST_F(KernelFileNames, ATemplateWithOneInstanceNeedsNoArguments) {
+  const std::string k = "template <int N>\n__global__ void k(float* y) {}\n";
+  const std::string one = k + "template __global__ void k<bx + 1>(float*);\n";
+  EXPECT_EQ(code(one).source.entry, "k<32 + 1>");
+  EXPECT_EQ(code(one, "k<3>").source.entry, "k<3>");
+  EXPECT_EQ(code("namespace a {\n" + k + "template <> __global__ void k<2>(float* y) {}}", "a::k").source.entry,
+            "a::k<2>");
+  const auto refusal = [&](const std::string& source) { return fault("", "CUDA", "k", "", source + "  // bx"); };
+  EXPECT_THAT(refusal(k), HasSubstr("expected an instance of the template 'k', such as k<float>, found text \"k\""));
+  EXPECT_THAT(refusal(one + "template __global__ void k<2>(float*);"),
+              HasSubstr("expected an instance of the template 'k', such as k<bx + 1>, found text \"k\""));
+}
+
 TEST_F(KernelFileArguments, LocalMemoryVectorsAndStructs) {
   const KernelFile made = with(
       "    - {Name: l, Type: float2, MemoryType: Local, Size: bx + 1}\n"
