@@ -12,5 +12,6 @@ inline constexpr std::int64_t schedulers = 4;          // each issues one warp's
 inline constexpr std::int64_t banks = 32;              // banks of shared memory, each 4 bytes wide
 inline constexpr std::int64_t thread_registers = 255;  // maximum number per thread, 32 bits each
 inline constexpr std::int64_t static_shared_bytes = std::int64_t{48} * 1024;  // limit on a block's __shared__ arrays
+inline constexpr std::int64_t portable_cluster = 8;  // blocks of the largest cluster that needs no permission
 
 }  // namespace deplo::ir::gpu

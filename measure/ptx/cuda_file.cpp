@@ -12,10 +12,9 @@
 #include "core/text/number.h"
 #include "core/text/split.h"
 #include "core/text/text.h"
-#include "ir/hardware/gpu.h"
 #include "measure/cuda/compiler/compile.h"
 #include "measure/cuda/compiler/nvrtc.h"
-#include "measure/cuda/cuda.h"
+#include "measure/ptx/launch_limits.h"
 #include "measure/ptx/text/parser.h"
 
 namespace deplo::measure::ptx {
@@ -146,47 +145,27 @@ CompiledFile compile(const CudaLaunch& launch) {
 
 std::int64_t product(const std::array<std::int64_t, 3>& extents) { return extents[0] * extents[1] * extents[2]; }
 
-// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
-void check_shape(const CudaLaunch& launch) {
-  constexpr std::int64_t max_threads = 1024, max_threads_z = 64, max_blocks = 65535;
-  const std::int64_t threads = product(launch.block);
-  if (threads > max_threads)
-    throw Error(fmt::format("expected at most {} threads per block, found {}", max_threads, threads));
-  if (launch.block[2] > max_threads_z)
-    throw Error(fmt::format("expected at most {} threads in z, found {}", max_threads_z, launch.block[2]));
-  for (const std::size_t axis : {1, 2})
-    if (launch.grid[axis] > max_blocks)
-      throw Error(fmt::format("expected at most {} blocks in y and in z, found {}", max_blocks, launch.grid[axis]));
+LaunchOptions shape_of(const CudaLaunch& launch) {
+  return {.blocks = product(launch.grid),
+          .threads = product(launch.block),
+          .grid_x = launch.grid[0],
+          .grid_y = launch.grid[1],
+          .block_x = launch.block[0],
+          .block_y = launch.block[1],
+          .dynamic_shared_bytes = launch.dynamic_shared_bytes};
 }
 
-/// Throws Error if no block can have the shared memory of the launch.
-void check_shared(const CudaLaunch& launch, std::int64_t static_bytes) {
-  // A launch needs no permission for this much dynamic memory, whatever the static arrays take.
-  if (launch.dynamic_shared_bytes <= ir::gpu::static_shared_bytes) return;
-  const std::int64_t max_bytes = architecture_target(launch.architecture).shared_bytes,
-                     bytes = static_bytes + launch.dynamic_shared_bytes;
-  if (bytes > max_bytes)
-    throw Error(fmt::format("expected at most {} bytes of shared memory per block on {}, found {}{}", max_bytes,
-                            launch.architecture, bytes,
-                            static_bytes > 0 ? fmt::format(", of which {} are static", static_bytes) : ""));
-}
-
-Kernel build(const CudaLaunch& launch, std::int64_t threads) {
-  check_shape(launch);
+Kernel build(const CudaLaunch& launch, const LaunchOptions& shape) {
   const CompiledFile compiled = compile(launch);
-  ir::KernelSource source{.entry = compiled.entry,
-                          .text = {},
-                          .blocks = product(launch.grid),
-                          .threads = threads,
-                          .shared_bytes = launch.dynamic_shared_bytes,
-                          .dynamic_shared = true,
-                          .tensor_maps = launch.arguments.maps};
+  const ir::KernelSource source{.entry = compiled.entry,
+                                .text = {},
+                                .blocks = shape.blocks,
+                                .threads = shape.threads,
+                                .shared_bytes = launch.dynamic_shared_bytes,
+                                .dynamic_shared = true,
+                                .tensor_maps = launch.arguments.maps};
   const Program program = decode(parse(compiled.ptx), compiled.entry);
-  check_shared(launch, static_cast<std::int64_t>(program.shared_bytes));
-  source.cluster = program.cluster;
-  if (launch.grid[0] % source.cluster != 0)
-    throw Error(fmt::format("expected a grid that is a multiple of the cluster of {} blocks, found {}", source.cluster,
-                            launch.grid[0]));
+  if (const auto exceeded = exceeded_limit(program, shape, launch.architecture)) throw Error(*exceeded);
   return Kernel(compiled.ptx, source, launch.arguments.arrays, bind_arguments(launch.arguments, program));
 }
 
@@ -218,14 +197,7 @@ std::vector<Parameter> bind_arguments(const Arguments& arguments, const Program&
   return bound;
 }
 
-CudaFile::CudaFile(const CudaLaunch& launch)
-    : shape_{.blocks = product(launch.grid),
-             .threads = product(launch.block),
-             .grid_x = launch.grid[0],
-             .grid_y = launch.grid[1],
-             .block_x = launch.block[0],
-             .block_y = launch.block[1]},
-      kernel_(build(launch, shape_.threads)) {}
+CudaFile::CudaFile(const CudaLaunch& launch) : shape_(shape_of(launch)), kernel_(build(launch, shape_)) {}
 
 LaunchResult CudaFile::launch(const HostArrays& arrays, std::uint64_t seed) const {
   LaunchOptions shape = shape_;

@@ -14,6 +14,7 @@
 #include "measure/cuda/cuda.h"
 #include "measure/host_arrays.h"
 #include "measure/ptx/kernel.h"
+#include "measure/ptx/launch_limits.h"
 
 namespace deplo::measure {
 namespace ptx {
@@ -36,7 +37,8 @@ std::vector<Parameter> parameters_of(const KernelCode& code) {
   return parameters;
 }
 
-LaunchOptions shape_of(const Launch& launch) {
+LaunchOptions shape_of(const KernelCode& code) {
+  const Launch& launch = *code.launch;
   const auto extent = [](const std::vector<std::int64_t>& extents, std::size_t axis) {
     return axis < extents.size() ? extents[axis] : 1;
   };
@@ -46,6 +48,7 @@ LaunchOptions shape_of(const Launch& launch) {
                       .block_y = extent(launch.threads, 1)};
   shape.blocks = shape.grid_x * shape.grid_y * extent(launch.blocks, 2);
   shape.threads = shape.block_x * shape.block_y * extent(launch.threads, 2);
+  shape.dynamic_shared_bytes = code.source.dynamic_shared ? code.source.shared_bytes : 0;
   return shape;
 }
 
@@ -56,7 +59,7 @@ class PtxExecutable final : public Executable {
         zeroed_(code.source.zeroed),
         restored_(code.source.restored),
         is_users_(code.launch.has_value()),
-        options_(code.launch ? shape_of(*code.launch) : LaunchOptions{.threads = code.source.threads}) {
+        options_(code.launch ? shape_of(code) : LaunchOptions{.threads = code.source.threads}) {
     options_.seed = device.seed;
     options_.truncates = device.truncates;
   }
@@ -121,12 +124,7 @@ class PtxDevice final : public Device {
   }
   Result<std::unique_ptr<Executable>> build(const KernelCode& candidate) override {
     cuda::CompileOptions options{.lines = true};
-    if (candidate.launch) {
-      if (const std::int64_t threads = candidate.source.threads; threads > info_.max_threads)
-        return Failure{Status::resource,
-                       fmt::format("{} threads per block, expected at most {}", threads, info_.max_threads)};
-      options.more = candidate.launch->options;
-    }
+    if (candidate.launch) options.more = candidate.launch->options;
     const auto ptx = cuda::compile_ptx_entry(candidate.source, name_.architecture, options);
     if (!ptx.ok()) return ptx.failure();
     const std::string& text = ptx.value().text;
@@ -137,6 +135,9 @@ class PtxDevice final : public Device {
       Kernel kernel = candidate.launch
                           ? Kernel(text, source, buffers, parameters_of(candidate), candidate.launch->symbols)
                           : Kernel(text, source, buffers);
+      if (candidate.launch)
+        if (auto exceeded = exceeded_limit(kernel.program(), shape_of(candidate), name_.architecture))
+          return Failure{Status::resource, *std::move(exceeded)};
       return std::unique_ptr<Executable>(std::make_unique<PtxExecutable>(std::move(kernel), candidate, name_));
     } catch (const Error& error) {  // an instruction that the machine does not execute
       return Failure{Status::build_error, error.what()};

@@ -53,7 +53,10 @@ Program decode_exactly(const std::string& text, const std::string& entry, Floats
 }  // namespace
 
 Kernel::Kernel(const std::string& text, const ir::KernelSource& source, std::vector<ir::Buffer> buffers)
-    : Kernel(text, source, buffers, parameters_of(source, buffers.size())) {}
+    : Kernel(text, source, buffers, parameters_of(source, buffers.size())) {
+  if (program_.cluster != source_.cluster)
+    throw Error(fmt::format("expected clusters of {} blocks, found {}", source_.cluster, program_.cluster));
+}
 
 Kernel::Kernel(const std::string& text, const ir::KernelSource& source, std::vector<ir::Buffer> buffers,
                std::vector<Parameter> parameters, const std::vector<Launch::Symbol>& symbols)
@@ -87,8 +90,6 @@ void Kernel::check_parameters() const {
   }
   if (program_.max_threads > 0 && program_.max_threads < source_.threads)
     throw Error(fmt::format("expected at most {} threads per block, found {}", program_.max_threads, source_.threads));
-  if (program_.cluster != source_.cluster)
-    throw Error(fmt::format("expected clusters of {} blocks, found {}", source_.cluster, program_.cluster));
 }
 
 Kernel::Constant Kernel::constant(const Launch::Symbol& symbol) const {

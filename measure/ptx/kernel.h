@@ -38,6 +38,7 @@ class Kernel {
   LaunchResult launch(const HostArrays&, const LaunchOptions& shape) const;
 
   const std::string& entry() const { return program_.entry; }
+  const Program& program() const { return program_; }
 
  private:
   struct Run;

@@ -208,6 +208,22 @@ TEST_F(CudaCheck, TakesTheEntryThatIsMeant) {
   EXPECT_EQ(refusal(), "expected at most 64 threads in z, found 128");
 }
 
+// CUDA C++ Programming Guide, "Thread Block Clusters": 8 blocks are the largest portable size.
+TEST_F(CudaCheck, RefusesClustersThatNeedPermission) {
+  const measure::TemporaryFolder temporary;
+  CudaCheckOptions options;
+  options.file = (temporary.path() / "cluster.cu").string();
+  std::ofstream(options.file)
+      << "__global__ void __cluster_dims__(8, 1, 1) eight(float* x) { x[blockIdx.x] = 1; }\n"
+         "__global__ void __cluster_dims__(16, 1, 1) sixteen(float* x) { x[blockIdx.x] = 1; }\n";
+  options.arguments = {"x=f32[32]"};
+  options.threads = "1", options.grid = "16", options.target = "sm_90", options.runs = 1, options.entry = "eight";
+  EXPECT_EQ(check_cuda(options).arrays[0].first[0], 1);
+  options.entry = "sixteen";
+  EXPECT_THAT([&] { check_cuda(options); },
+              ThrowsMessage<Error>(HasSubstr("expected clusters of at most 8 blocks, found 16: larger ones need")));
+}
+
 // ptxas compiles no larger static arrays, and a driver launches no block with more shared memory in total. Arrays of
 // other kernels do not count.
 TEST_F(CudaCheck, RefusesTooMuchSharedMemory) {

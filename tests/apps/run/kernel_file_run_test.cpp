@@ -373,6 +373,27 @@ TEST_F(KernelFileCheck, AConfigurationThatCannotBeLaunchedIsAFinding) {
                              HasSubstr("1 of them cannot be built")));
 }
 
+TEST_F(KernelFileCheck, ChecksTheLimitsOfALaunch) {
+  change("twice.cu", "__global__ void twice", "__global__ void __cluster_dims__(2, 1, 1) twice");
+  const Ran pairs = deplo("check", {"--all", "--runs", "1"});
+  EXPECT_EQ(pairs.code, 0) << pairs.out << pairs.err;
+  const auto refusal = [&] {
+    const Ran ran = deplo("check", {"--runs", "1"});
+    EXPECT_EQ(ran.code, 1);
+    return ran.out + ran.err;
+  };
+  change("twice.cu", "__cluster_dims__(2,", "__cluster_dims__(16,");
+  EXPECT_THAT(refusal(), HasSubstr("expected clusters of at most 8 blocks, found 16"));
+  change("twice.cu", "__cluster_dims__(16,", "__cluster_dims__(3,");
+  EXPECT_THAT(refusal(), HasSubstr("expected a grid that is a multiple of the cluster of 3 blocks, found 8"));
+  write("twice.cu", cuda);
+  change("twice.yaml", "  ProblemSize", "  SharedMemory: 300000\n  ProblemSize");
+  EXPECT_THAT(refusal(), HasSubstr("expected at most 232448 bytes of shared memory per block on sm_90a, found 300000"));
+  change("twice.yaml", "  SharedMemory: 300000\n", "");
+  change("twice.yaml", "LocalSize: {X: BLOCK}", "LocalSize: {X: BLOCK, Z: 128}");
+  EXPECT_THAT(refusal(), HasSubstr("expected at most 1024 threads per block, found 4096"));
+}
+
 TEST_F(KernelFileCheck, PrintedTextIsNoPartOfTheDocument) {
   change("twice.cu", "y[i] = f", "if (i == 0) printf(\"hello %d\\n\", WORK_);\n    y[i] = f");
   EXPECT_EQ(json("check", {"--all", "--runs", "2"})["printed"], "hello 1\n") << "of the first configuration, once";
