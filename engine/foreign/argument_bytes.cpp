@@ -13,15 +13,16 @@
 namespace deplo::engine::foreign {
 namespace {
 
-/// A scalar type of OpenCL C and its name.
+/// A scalar type, and its name in OpenCL C or, for bfloat16, in PyTorch.
 struct TypeName {
   std::string_view name;
   ir::DType dtype;
 };
 constexpr TypeName type_names[] = {
-    {"float", ir::DType::f32}, {"half", ir::DType::f16},  {"int", ir::DType::i32},    {"uint", ir::DType::u32},
-    {"long", ir::DType::i64},  {"ulong", ir::DType::u64}, {"short", ir::DType::i16},  {"ushort", ir::DType::u16},
-    {"char", ir::DType::i8},   {"uchar", ir::DType::u8},  {"double", ir::DType::f64}, {"bool", ir::DType::boolean},
+    {"float", ir::DType::f32},     {"half", ir::DType::f16},  {"int", ir::DType::i32},    {"uint", ir::DType::u32},
+    {"long", ir::DType::i64},      {"ulong", ir::DType::u64}, {"short", ir::DType::i16},  {"ushort", ir::DType::u16},
+    {"char", ir::DType::i8},       {"uchar", ir::DType::u8},  {"double", ir::DType::f64}, {"bool", ir::DType::boolean},
+    {"bfloat16", ir::DType::bf16},
 };
 
 /// Returns the scalar type with this name: knows "float", but not "float4".

@@ -13,6 +13,10 @@ namespace {
 /// Names of OpenCL C's types in C and CUDA C++. The sizes are those of 64-bit Linux and of the devices.
 constexpr std::pair<std::string_view, std::string_view> spellings[] = {
     {"__half", "half"},
+    {"__half2", "half2"},
+    {"nv_bfloat16", "bfloat16"},
+    {"__nv_bfloat16", "bfloat16"},
+    {"__nv_bfloat162", "bfloat162"},
     {"signed char", "char"},
     {"unsigned char", "uchar"},
     {"short int", "short"},
@@ -43,7 +47,10 @@ std::optional<ArgumentType> c_type(std::string_view name) {
   return opencl_type(found == std::end(spellings) ? name : found->second);
 }
 
-bool are_alike(ir::DType a, ir::DType b) { return ir::is_float(a) == ir::is_float(b) && ir::bytes(a) == ir::bytes(b); }
+bool are_alike(ir::DType a, ir::DType b) {
+  return ir::is_float(a) == ir::is_float(b) && ir::bytes(a) == ir::bytes(b) &&
+         (a == ir::DType::bf16) == (b == ir::DType::bf16);
+}
 
 /// Kernels may reinterpret arrays as raw bytes, and halves as 16-bit integers.
 bool may_be_read_as(ir::DType array, ir::DType declared) {

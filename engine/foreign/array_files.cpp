@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
 
 #include "core/file.h"
 #include "ir/torch/pt2/zip.h"
@@ -40,15 +41,11 @@ std::string ArrayFiles::raw(const Config& source, ir::DType type, std::int64_t e
   const std::int64_t expected = elements * ir::bytes(type);
   if (static_cast<std::int64_t>(bytes.size()) != expected)
     source.expected(fmt::format("a file of {} bytes, not {}", expected, bytes.size()));
-  return write(measure::npy_start({std::string(ir::row(type).numpy), {elements}}) + bytes, file);
+  return values(measure::decode(std::as_bytes(std::span(bytes)), type), type, file);
 }
 
 std::string ArrayFiles::values(const ir::Numbers& numbers, ir::DType type, const std::string& source) {
-  std::string bytes = measure::npy_start({std::string(ir::row(type).numpy), {std::ssize(numbers)}});
-  const std::size_t start = bytes.size();
-  bytes.resize(start + numbers.size() * static_cast<std::size_t>(ir::bytes(type)));
-  measure::encode(numbers, type, reinterpret_cast<std::byte*>(bytes.data() + start));
-  return write(bytes, source);
+  return write(measure::npy_bytes(numbers, {type, {std::ssize(numbers)}}), source);
 }
 
 std::string ArrayFiles::write(const std::string& bytes, const std::string& source) {

@@ -394,6 +394,21 @@ TEST_F(KernelFileCheck, ChecksTheLimitsOfALaunch) {
   EXPECT_THAT(refusal(), HasSubstr("expected at most 1024 threads per block, found 4096"));
 }
 
+TEST_F(KernelFileCheck, RunsKernelsOfBfloat16) {
+  std::string text = cuda;
+  text.replace(text.find("const float* x, float* y"), 24, "const __nv_bfloat16* x, __nv_bfloat16* y");
+  text.replace(text.find("f * x[i] + 1"), 12, "__float2bfloat16(f * __bfloat162float(x[i]) + 1)");
+  write("twice.cu", "#include <cuda_bf16.h>\n" + text);
+  std::string brief = space("CUDA", "twice<WORK>", "twice.cu");
+  for (const char* const name : {"Name: x, Type: ", "Name: y, Type: "})
+    brief.replace(brief.find(name) + 15, 5, "bfloat16");
+  write("twice.yaml", brief);
+  if (const Ran ran = deplo("check", {"--runs", "1"}); ran.out.find("cannot open source file") != std::string::npos)
+    GTEST_SKIP() << "no headers of CUDA";
+  const Ran ran = deplo("check", {"--all", "--runs", "1"});
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+}
+
 TEST_F(KernelFileCheck, PrintedTextIsNoPartOfTheDocument) {
   change("twice.cu", "y[i] = f", "if (i == 0) printf(\"hello %d\\n\", WORK_);\n    y[i] = f");
   EXPECT_EQ(json("check", {"--all", "--runs", "2"})["printed"], "hello 1\n") << "of the first configuration, once";

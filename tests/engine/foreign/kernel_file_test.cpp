@@ -203,6 +203,8 @@ TEST_F(KernelFileArguments, TypesOfEachWidth) {
   EXPECT_THAT(bytes("long", "2 ** 62 + 1"), ElementsAre(1, 0, 0, 0, 0, 0, 0, 64)) << "which no double holds";
   EXPECT_THAT(bytes("float64", "1"), ElementsAre(0, 0, 0, 0, 0, 0, 240, 63));
   EXPECT_EQ(bytes("float16", "1").size(), 64u) << "a vector, as in T1";
+  EXPECT_THAT(bytes("bfloat16", "1.5"), ElementsAre(0xc0, 0x3f));
+  EXPECT_THAT(bytes("bfloat162", "[1, 2]"), ElementsAre(0x80, 0x3f, 0, 0x40)) << "CUDA's __nv_bfloat162";
   EXPECT_EQ(bytes("int16", "1").size(), 2u) << "no vector, as in T1";
   const auto dtype = [&](const std::string& type) {
     const ir::Buffer buffer = with("    - {Name: x, Type: " + type + ", Size: 4}\n").signature().buffers[1];
@@ -220,7 +222,7 @@ TEST_F(KernelFileArguments, TypesOfEachWidth) {
   EXPECT_THAT(
       fault("    - {Name: x, Type: string, Size: 4}\n"),
       HasSubstr("expected a type (float, half, int, uint, long, ulong, short, ushort, char, uchar, double, bool, "
-                "or a vector of these such as float4)"));
+                "bfloat16, or a vector of these such as float4)"));
 }
 
 // An array's size is the largest over all legal configurations. bx = 48 would need a larger array, but is not legal.
@@ -352,6 +354,16 @@ TEST_F(KernelFileArguments, ArraysOfRawFiles) {
   const KernelFile made = with(x(3));
   EXPECT_EQ(measure::input_values(made.signature(), 1, 0, made.inputs())[1], 2.5);
   EXPECT_THAT(fault(x(4)), HasSubstr("expected a file of 16 bytes, not 12, found "));
+  write("x.raw", std::string("\xc0\x3f\x80\xbf", 4));
+  const KernelFile brief = with("    - {Name: x, Type: bfloat16, Size: 2, FillType: BinaryRaw, DataSource: x.raw}\n");
+  EXPECT_EQ(measure::input_values(brief.signature(), 1, 0, brief.inputs())[0], 1.5);
+  EXPECT_EQ(measure::input_values(brief.signature(), 1, 0, brief.inputs())[1], -1);
+}
+
+TEST_F(KernelFileArguments, HalvesAreNotPassedAsBfloat16) {
+  EXPECT_THAT(fault("    - {Name: x, Type: half, MemoryType: Scalar, FillValue: 1}\n", "CUDA", "k", "",
+                    "__global__ void k(float* y, __nv_bfloat16 x) {}  // bx"),
+              HasSubstr("expected __nv_bfloat16 as argument 'x' of the kernel 'k', found a value of the type half"));
 }
 
 // Keys that KTT's loader defines.
