@@ -67,6 +67,15 @@ bool fits_value(const PassedArgument& argument, const DeclaredParameter& paramet
 
 }  // namespace
 
+bool is_handle(const DeclaredParameter& parameter) {
+  constexpr std::string_view handles[] = {"cudaTextureObject_t", "cudaSurfaceObject_t", "CUtexObject",
+                                          "CUsurfObject",        "CUtensorMap",         "sampler_t"};
+  const std::string_view type = parameter.type;
+  const bool is_image = type.starts_with("image1d_") || type.starts_with("image2d_") || type.starts_with("image3d_");
+  return parameter.is_known && !parameter.is_pointer &&
+         (is_image || std::ranges::find(handles, type) != std::end(handles));
+}
+
 std::string misfit(const PassedArgument& argument, const DeclaredParameter& parameter) {
   using enum PassedArgument::Kind;
   const std::optional<ArgumentType> type = parameter.is_known ? c_type(parameter.type) : std::nullopt;

@@ -15,6 +15,9 @@ struct PassedArgument {
   std::size_t bytes = 0;             // size of a value; unused for arrays
 };
 
+/// Returns true for an image, a texture, a sampler or a tensor map, which no argument of a space can be.
+bool is_handle(const DeclaredParameter&);
+
 /// Returns the type that the parameter needs instead, such as "int". Returns "" if the argument fits, or if this cannot
 /// be decided.
 std::string misfit(const PassedArgument&, const DeclaredParameter&);

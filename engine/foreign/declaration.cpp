@@ -107,8 +107,9 @@ std::vector<std::string_view> parameters_in(std::string_view list) {
 
 bool is_qualifier(std::string_view word) {
   static const std::set<std::string_view> qualifiers{
-      "const",      "volatile", "restrict", "__restrict__", "__restrict", "__global", "global",
-      "__constant", "constant", "__local",  "local",        "__private",  "private",  "struct"};
+      "const",       "volatile",  "restrict",     "__restrict__", "__restrict",   "__global",   "global",
+      "__constant",  "constant",  "__local",      "local",        "__private",    "private",    "struct",
+      "__read_only", "read_only", "__write_only", "write_only",   "__read_write", "read_write", "__grid_constant__"};
   return qualifiers.contains(word);
 }
 

@@ -285,6 +285,12 @@ struct KernelFile::Reader {
     read_launch(specification);
     for (const Config& argument : specification.at("Arguments").items()) read_argument(argument);
     if (const auto declared = declared_parameters(to.source_, plain_entry(to.entry_))) {
+      for (const DeclaredParameter& parameter : *declared)
+        if (is_handle(parameter))
+          throw Error(
+              fmt::format("{}: expected a kernel with arrays and values as parameters, found a parameter of the "
+                          "type {}: kernel files have no images, textures, samplers and tensor maps",
+                          specification.at("Arguments").place(), parameter.type));
       pass_constants(to.arguments_, *declared);
       check_types(*declared);
     }

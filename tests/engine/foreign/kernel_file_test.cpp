@@ -366,6 +366,20 @@ TEST_F(KernelFileArguments, HalvesAreNotPassedAsBfloat16) {
               HasSubstr("expected __nv_bfloat16 as argument 'x' of the kernel 'k', found a value of the type half"));
 }
 
+TEST_F(KernelFileArguments, HandlesOfCudaAndOpenClAreRefused) {
+  const auto refusal = [&](const std::string& language, const std::string& parameter) {
+    return fault("    - {Name: x, Type: ulong, MemoryType: Scalar, FillValue: 0}\n", language, "k", "",
+                 (language == "CUDA" ? "__global__" : "__kernel") + (" void k(float* y, " + parameter) + ") {}  // bx");
+  };
+  EXPECT_THAT(refusal("CUDA", "cudaTextureObject_t x"),
+              HasSubstr("found a parameter of the type cudaTextureObject_t: kernel files have no images, textures"));
+  EXPECT_THAT(refusal("CUDA", "const __grid_constant__ CUtensorMap x"), HasSubstr("of the type CUtensorMap"));
+  EXPECT_THAT(refusal("OpenCL", "__read_only image2d_t x"), HasSubstr("of the type image2d_t"));
+  EXPECT_THAT(refusal("OpenCL", "sampler_t x"), HasSubstr("of the type sampler_t"));
+  EXPECT_EQ(refusal("CUDA", "unsigned long long x"), "none");
+  EXPECT_EQ(refusal("CUDA", "CUtensorMap* x"), "none") << "a pointer of 8 bytes";
+}
+
 // Keys that KTT's loader defines.
 TEST_F(KernelFileArguments, SharedMemoryAndTypeNames) {
   const std::string more = "  SharedMemory: bx * 4\n  KernelTypeNames: [float, int]\n";
