@@ -127,8 +127,10 @@ Result<Cubin> compile_cubin(const ir::KernelSource& source, std::string_view tar
   const std::vector<std::string> words = words_of(nvrtc, architecture, options);
   const std::string name = is_mangled(source.entry) ? source.entry : "";
   const std::string key = key_of(source.text + name, words, nvrtc);
-  if (options.cache != nullptr)
-    if (const auto entry = options.cache->get(key))
+  // The key lacks the text of the user's headers.
+  DiskCache* const cache = may_include_own(source.text, options.more) ? nullptr : options.cache;
+  if (cache != nullptr)
+    if (const auto entry = cache->get(key))
       if (const auto parts = unpack(*entry))
         if (auto cubin = describe(parts->first, parts->second, source)) {
           cubin->cached = true;
@@ -139,7 +141,7 @@ Result<Cubin> compile_cubin(const ir::KernelSource& source, std::string_view tar
   if (!output.lowered.empty()) output.log += std::string(entry_line) + output.lowered;
   auto cubin = describe(output.log, output.cubin, source);
   if (!cubin) return Failure{Status::build_error, "expected a cubin from NVRTC, found no ELF file of CUDA"};
-  if (options.cache != nullptr) options.cache->put(key, pack(output.log, output.cubin));
+  if (cache != nullptr) cache->put(key, pack(output.log, output.cubin));
   return *std::move(cubin);
 }
 

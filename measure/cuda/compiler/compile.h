@@ -42,7 +42,8 @@ struct Cubin {
 /// built for "sm_90a" (docs/cuda.md). The entry may be an instance of a template and in a namespace, such as
 /// "space::k<float, 4>". Fails with build_error (the first lines of the log), resource (more than a block may have) or
 /// build_timeout. Throws Error(environment) if there is no NVRTC. May be called from any thread and process; all of
-/// them share the cache, which has one entry for the same source, options and NVRTC.
+/// them share the cache, which has one entry for the same source, options and NVRTC. Code that may depend on headers of
+/// the user is not cached.
 Result<Cubin> compile_cubin(const ir::KernelSource&, std::string_view architecture, const CompileOptions& = {});
 /// Compiles a kernel to the PTX that the machine code is made from. The PTX is not cached.
 Result<std::string> compile_ptx(const ir::KernelSource&, std::string_view architecture, const CompileOptions& = {});

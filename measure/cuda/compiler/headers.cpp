@@ -173,12 +173,17 @@ constexpr Header replaced_headers[] = {
 constexpr const char* built_in_headers[] = {"cuda_runtime.h", "cuda_runtime_api.h", "device_launch_parameters.h",
                                             "vector_types.h", "vector_functions.h", "cuda.h"};
 
-bool includes(std::string_view source) {
+/// Returns what follows the word of each #include line, as far as the end of the source.
+std::vector<std::string_view> includes_of(std::string_view source) {
+  constexpr std::string_view word = "include";
+  std::vector<std::string_view> includes;
   for (std::size_t at = source.find('#'); at != std::string_view::npos; at = source.find('#', at + 1)) {
-    const std::size_t word = source.find_first_not_of(" \t", at + 1);
-    if (word != std::string_view::npos && source.substr(word).starts_with("include")) return true;
+    const std::size_t directive = source.find_first_not_of(" \t", at + 1);
+    if (directive == std::string_view::npos || !source.substr(directive).starts_with(word)) continue;
+    const std::string_view rest = source.substr(directive + word.size());
+    includes.push_back(rest.substr(std::min(rest.find_first_not_of(" \t"), rest.size())));
   }
-  return false;
+  return includes;
 }
 
 }  // namespace
@@ -192,7 +197,7 @@ std::string Headers::text() const {
 
 Headers headers_of(std::string_view source) {
   Headers headers;
-  if (!includes(source)) return headers;
+  if (includes_of(source).empty()) return headers;
   headers.texts.assign(std::begin(replaced_headers), std::end(replaced_headers));
   const std::vector<fs::path> folders = header_folders();
   for (const fs::path& folder : folders) headers.options.push_back("--include-path=" + folder.string());
@@ -201,6 +206,13 @@ Headers headers_of(std::string_view source) {
     if (std::ranges::none_of(folders, has)) headers.texts.push_back({name, nothing});
   }
   return headers;
+}
+
+bool may_include_own(std::string_view source, std::string_view options) {
+  // -I, -include, --include-path, --pre-include
+  for (const std::string_view option : {"-I", "-include"})
+    if (options.find(option) != std::string_view::npos) return true;
+  return std::ranges::any_of(includes_of(source), [](std::string_view name) { return !name.starts_with('<'); });
 }
 
 std::optional<std::string> advice_on_header(std::string_view log) {

@@ -23,6 +23,10 @@ struct Headers {
 };
 Headers headers_of(std::string_view source);
 
+/// Returns true if the source may include headers of the user: in quotes, by a macro, or from a folder of the user's
+/// options.
+bool may_include_own(std::string_view source, std::string_view options);
+
 /// Returns how to get the header that NVRTC could not open according to its log; nullopt if the log does not say so.
 std::optional<std::string> advice_on_header(std::string_view log);
 

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <vector>
 
+#include "measure/cuda/compiler/headers.h"
 #include "measure/cuda/fixture.h"
 #include "measure/disk_cache.h"
 #include "measure/store_fixture.h"
@@ -47,6 +49,25 @@ TEST(CompileCache, TheSameIsBuiltOnce) {
   EXPECT_TRUE(build(small_source(), "sm_90").cached);
   EXPECT_FALSE(compile_cubin(source_of("not C++"), "sm_90", options).ok());
   EXPECT_EQ(files_in(folder.path()).size(), 3u) << "failures are not kept";
+}
+
+TEST(CompileCache, CodeFollowsTheHeadersOfTheUser) {
+  DEPLO_NEED_NVRTC("sm_90");
+  const TemporaryFolder folder, headers;
+  DiskCache cache(folder.path());
+  const auto digest = [&](const std::string& include, const std::string& value) {
+    std::ofstream(headers.path() / "value.h") << "#define VALUE " << value << "\n";
+    const ir::KernelSource source =
+        source_of("#include " + include + "\nextern \"C\" __global__ void k(float* x) { *x = VALUE; }\n");
+    const auto cubin = compile_cubin(source, "sm_90", {.cache = &cache, .more = "-I" + headers.path().string()});
+    EXPECT_TRUE(cubin.ok());
+    return cubin.value().resources.binary_digest;
+  };
+  EXPECT_NE(digest("\"value.h\"", "1"), digest("\"value.h\"", "2"));
+  EXPECT_NE(digest("<value.h>", "1"), digest("<value.h>", "2"));
+  EXPECT_FALSE(may_include_own("# include <cuda_fp16.h>\n", "-lineinfo"));
+  EXPECT_TRUE(may_include_own("# include <cuda_fp16.h>\n#  include\"a.h\"\n", ""));
+  EXPECT_TRUE(may_include_own("#include HEADER\n", ""));
 }
 
 }  // namespace
