@@ -20,6 +20,7 @@
 #include "engine/loop/kernel.h"
 #include "measure/check/expected_values.h"
 #include "measure/check/npy.h"
+#include "measure/cuda/compiler/headers.h"
 #include "measure/named_source.h"
 
 namespace deplo::engine::foreign {
@@ -163,6 +164,15 @@ std::string options_of(const std::vector<std::string>& options, Dialect language
     if (!option.empty()) all += (all.empty() ? "" : " ") + option;
   }
   return all;
+}
+
+/// Returns the compiler option for headers that the source names in quotes: they begin at its folder. The text of a
+/// candidate does not have the option, because the folder's name says nothing about the kernel. A folder with a blank
+/// in its name cannot be an option, because blanks separate options.
+std::string own_folder(const std::string& source, const std::string& file) {
+  const std::string folder = fs::path(file).parent_path().string();
+  const bool is_option = !folder.empty() && folder.find_first_of(" \t") == std::string::npos;
+  return is_option && measure::cuda::may_include_own(source, "") ? fmt::format("-I {} ", folder) : "";
 }
 
 /// Kernel Tuner also passes arrays in constant memory as kernel arguments, although kernels seldom use such parameters.
@@ -863,7 +873,8 @@ measure::KernelCode KernelFile::code(const std::vector<Scalar>& configuration) c
   launch.threads = sizes_.threads(configuration);
   launch.blocks = sizes_.blocks(configuration, launch.threads);
   launch.threads.resize(launch.blocks.size(), 1);
-  launch.options = options_of(options_, language_, *space_, configuration);
+  const std::string options = options_of(options_, language_, *space_, configuration);
+  launch.options = own_folder(source_, file_) + options;
   std::string scalars;
   std::size_t position = 0;  // index among the kernel's parameters; symbols that are not parameters do not count
   for (const Argument& argument : arguments_) {
@@ -894,8 +905,7 @@ measure::KernelCode KernelFile::code(const std::vector<Scalar>& configuration) c
   // The text contains everything that the machine code and the launch depend on, because a candidate's digest is the
   // digest of its text.
   if (sizes_.shared) scalars += fmt::format(", {} bytes of shared memory", source.shared_bytes);
-  source.text = fmt::format("// {}{}{}\n", describe(launch), scalars,
-                            launch.options.empty() ? "" : "; options: " + launch.options);
+  source.text = fmt::format("// {}{}{}\n", describe(launch), scalars, options.empty() ? "" : "; options: " + options);
   for (std::size_t i = 0; i < configuration.size(); ++i)
     source.text += fmt::format("#define {} {}\n", space_->parameters()[i].name, spelled(configuration[i]));
   // Sources for Kernel Tuner define their parameters only if it does not compile them, which this macro tells them.

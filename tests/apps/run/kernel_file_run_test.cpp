@@ -334,6 +334,14 @@ TEST_F(KernelFileRun, MistakesAreOneLine) {
 #endif
 }
 
+TEST_F(KernelFileRun, FindsHeadersNextToTheKernel) {
+  write("one.h", "#define ONE 1\n");
+  write("twice.cl", "#include \"one.h\"\n" + std::string(opencl));
+  change("twice.cl", "x[i] + 1", "x[i] + ONE");
+  EXPECT_TRUE(json("run", {"--no-measure"})["outputs"][0]["right"]);
+  EXPECT_THAT(deplo("compile").out, Not(HasSubstr("-I"))) << "the folder is no part of the text";
+}
+
 class KernelFileCheck : public KernelFileRun {
  protected:
   void SetUp() override {
@@ -421,6 +429,14 @@ TEST_F(KernelFileCheck, TakesTheInstanceOfTheConfiguration) {
   write("twice.cu",
         std::string(cuda) + "template __global__ void twice<4>(const float, const float*, float*, float*);\n");
   const Ran ran = deplo("check", {"--all", "--runs", "1"});
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+}
+
+TEST_F(KernelFileCheck, FindsHeadersNextToTheKernel) {
+  write("one.h", "#define ONE 1\n");
+  write("twice.cu", "#include \"one.h\"\n" + std::string(cuda));
+  change("twice.cu", "x[i] + 1", "x[i] + ONE");
+  const Ran ran = deplo("check", {"--runs", "1"});
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
 }
 
