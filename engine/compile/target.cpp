@@ -25,8 +25,9 @@ bool runs_language(const measure::DeviceInfo& device, Dialect language) {
 void check_language(const OpaqueKernel& kernel, const measure::DeviceInfo& device, std::string_view place) {
   if (runs_language(device, kernel.language())) return;
   const bool cuda = kernel.language() == Dialect::cuda;
-  throw Error(fmt::format("{}: expected {} device for a kernel in {}, found {} ({})", place,
-                          cuda ? "a CUDA" : "an OpenCL", cuda ? "CUDA C++" : "OpenCL C", device.name, device.backend));
+  throw Error(fmt::format("{}: expected {} device for a kernel in {}, found {} ({}){}", place,
+                          cuda ? "a CUDA" : "an OpenCL", cuda ? "CUDA C++" : "OpenCL C", device.name, device.backend,
+                          cuda ? "; `deplo check` runs it without a GPU" : ""));
 }
 
 }  // namespace deplo::engine

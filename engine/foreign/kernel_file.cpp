@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -269,7 +270,7 @@ struct KernelFile::Reader {
   std::vector<std::string> places;  // places of the arguments in the file, for messages
 
   Reader(KernelFile& kernel, const Files& of, const GivenArguments& arguments)
-      : to(kernel), user_arguments(arguments), config(Config::load(of.space)), files(fs::path(of.space).parent_path()) {
+      : to(kernel), user_arguments(arguments), config(load(of.space)), files(fs::path(of.space).parent_path()) {
     to.place_ = of.space;
     is_t1 = of.space.ends_with(".json");
     check_keys(config, top_keys);
@@ -319,6 +320,15 @@ struct KernelFile::Reader {
     check_names();
     check_defines();
     to.folder_ = files.made();
+  }
+
+  static Config load(const std::string& file) {
+    if (file.ends_with(".py"))
+      throw Error(
+          fmt::format("{}: expected a space in the T1 format (JSON) or in YAML, found a Python script: write its "
+                      "parameters, restrictions and arguments as keys of a space (docs/kernel_files.md)",
+                      file));
+    return Config::load(file);
   }
 
   /// Rejects unknown keys. A T1 file may contain keys of other tools, so there only misspelt keys are rejected.
@@ -450,8 +460,15 @@ struct KernelFile::Reader {
   void read_option(const Config& option) const {
     const std::string text = option.text();
     for (std::size_t at = text.find("${"); at != std::string::npos; at = text.find("${", at + 1)) {
-      parameter(text.substr(at + 2, text.find('}', at) - at - 2), option.place());
+      const std::size_t end = text.find('}', at);
+      if (end == std::string::npos) option.expected("a parameter between ${ and }");
+      parameter(text.substr(at + 2, end - at - 2), option.place());
     }
+    const auto names_architecture = [&](const char* start) { return text.starts_with(start); };
+    if (to.language_ == Dialect::cuda &&
+        std::ranges::any_of(std::array{"-arch", "--gpu-architecture", "-gencode", "--generate-code"},
+                            names_architecture))
+      option.expected("no option for the architecture, which is that of the device, or --target of `deplo check`");
     to.options_.push_back(text);
   }
 

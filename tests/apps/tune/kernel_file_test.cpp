@@ -386,7 +386,8 @@ TEST_F(KernelFile, AKernelThatDoesNotFitIsOneLine) {
               HasSubstr("expected long as argument 'n' of the kernel 'matmul', found a value of the type int"));
   const std::string cuda = changed("matmul.T1.json", "\"OpenCL\"", "\"CUDA\"");
   EXPECT_THAT(tune(cuda, {"--kernel-file", example("matmul.cl"), "--trials", "1"}).err,
-              HasSubstr("expected a CUDA device for a kernel in CUDA C++"));
+              ::testing::AllOf(HasSubstr("expected a CUDA device for a kernel in CUDA C++"),
+                               HasSubstr("`deplo check` runs it")));
 }
 
 // An error that no configuration can avoid ends the search, instead of using up its time.

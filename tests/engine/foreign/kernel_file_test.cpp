@@ -432,6 +432,13 @@ TEST_F(KernelFileCode, SaysWhatIsWrongWithSizes) {
   EXPECT_THAT(fault("  LocalSize: {X: bx}\n  ProblemSize: [0]\n"), HasSubstr("expected a whole number above 0"));
   EXPECT_THAT(fault("  LocalSize: {X: bx}\n  ProblemSize: [96]\n  CompilerOptions: [\"${v}\"]\n"),
               HasSubstr("found 'v'"));
+  EXPECT_THAT(fault("  LocalSize: {X: bx}\n  ProblemSize: [96]\n  CompilerOptions: [\"-D${bx\"]\n"),
+              HasSubstr("expected a parameter between ${ and }, found text \"-D${bx\""));
+  const std::string launch = "  LocalSize: {X: bx}\n  ProblemSize: [96]\n  CompilerOptions: [-arch=sm_80]\n";
+  EXPECT_THAT(fault("  Language: CUDA\n" + launch), HasSubstr("expected no option for the architecture"));
+  EXPECT_EQ(fault(launch), "none") << "OpenCL's compilers know other options";
+  EXPECT_THAT([] { KernelFile({"tune.py"}); },
+              ::testing::ThrowsMessage<Error>(HasSubstr("tune.py: expected a space in the T1 format")));
 }
 
 // Mistakes that concern all configurations are found when the file is read.
