@@ -216,6 +216,113 @@ void mma(Binder& b) {
   b.to().run = b.is_exact() ? run_mma<Exact, ExactSum> : run_mma<Numbers, RoundedSum>;
 }
 
+// ---- wmma, m16n16k16. The layout of its fragments is not specified (PTX ISA, "Matrix Fragments for WMMA"). Here it is
+// that of two mma.m16n8k16, for columns 0 to 7 and 8 to 15. Factors of f16 take eight registers, so the last four hold
+// the same elements as the first four.
+struct MatrixPlace {
+  std::size_t row = 0, column = 0;
+};
+
+/// These return where an element of a, b, or c and d is in its matrix. `half`: its half of the register.
+MatrixPlace place_in_a(std::size_t r, std::size_t lane, std::size_t half) {
+  return {lane / 4 + 8 * (r % 2), 2 * (lane % 4) + 8 * (r / 2 % 2) + half};
+}
+MatrixPlace place_in_b(std::size_t r, std::size_t lane, std::size_t half) {
+  return {2 * (lane % 4) + 8 * (r % 2) + half, lane / 4 + 8 * (r / 2 % 2)};
+}
+MatrixPlace place_in_sum(std::size_t r, std::size_t lane, std::size_t) {
+  return {lane / 4 + 8 * (r / 2 % 2), 8 * (r / 4) + 2 * (lane % 4) + r % 2};
+}
+
+/// Checks what CUDA requires of load_matrix_sync and store_matrix_sync (CUDA C++ Programming Guide, "Warp Matrix
+/// Functions"): all lanes have the same address, at a multiple of 32 bytes, and rows begin at multiples of 16 bytes.
+void check_matrix(Warp& w, const Instruction& i, std::uint64_t row_pitch) {
+  constexpr std::uint64_t alignment = 32, row_alignment = 16;
+  const std::uint64_t start = w.address(i, 0);
+  for (std::size_t lane = 1; lane < warp_lanes; ++lane)
+    if (w.address(i, lane) != start)
+      throw Finding("the lanes of the warp have different values as the address of a matrix", lane);
+  if (start % alignment != 0)
+    throw Finding(fmt::format("misaligned: a matrix at {:#x}, which is not a multiple of {}", start, alignment));
+  if (row_pitch % row_alignment != 0)
+    throw Finding(fmt::format("misaligned: a matrix with rows every {} bytes, which is not a multiple of {}", row_pitch,
+                              row_alignment));
+}
+
+// i.b: elements from one row to the next, or from one column to the next if the matrix is stored by columns.
+template <bool stores, MatrixPlace (*place_of)(std::size_t, std::size_t, std::size_t)>
+Flow run_wmma_copy(Warp& w, const Instruction& i, Lanes active) {
+  const std::vector<RegisterPlace>& registers = stores ? i.detail->b : i.detail->d;
+  const std::uint64_t stride = w.uniform<std::uint32_t>(i.b, active, "the stride of a matrix");
+  check_matrix(w, i, stride * i.size);
+  for (const RegisterPlace place : registers) {
+    const auto r = static_cast<std::size_t>(&place - registers.data());
+    PerLane<std::uint32_t> words = w.lanes<std::uint32_t>(place);
+    for (std::size_t lane = 0; lane < warp_lanes; ++lane)
+      for (std::size_t half = 0; half < sizeof(std::uint32_t) / i.size; ++half) {
+        const auto [row, column] = place_of(r, lane, half);
+        const std::uint64_t element = i.detail->a_transposed ? column * stride + row : row * stride + column;
+        std::byte* const own = reinterpret_cast<std::byte*>(&words[lane]) + half * i.size;
+        const Operation operation{stores ? Use::write : Use::read, {}, stores ? own : nullptr};
+        std::byte* const at = memory_at(w, i.space, w.address(i, lane) + element * i.size, i.size, lane, operation);
+        std::memcpy(stores ? at : own, stores ? own : at, i.size);
+      }
+    if constexpr (!stores) w.store(place, words, all_lanes);
+  }
+  return Flow::next;
+}
+
+void wmma_copy(Binder& b) {
+  b.expect_operands(2, 3);
+  const bool stores = b.word(1) == "store", is_f32 = b.has("f32");
+  constexpr std::uint64_t rows = 16;  // also the number of columns, and so the stride if none is given
+  b.to().space = b.has("global")                           ? Space::global
+                 : b.has("shared") || b.has("shared::cta") ? Space::shared
+                                                           : Space::generic;
+  b.address(stores ? 0 : 1);
+  (stores ? b.detail().b : b.detail().d) = bind_list(b, stores ? 1 : 0, b.has("bf16") ? 4 : 8, !stores);
+  b.to().b = b.operands() == 3 ? b.read(2, 32) : b.constant(rows, 32);
+  b.to().size = is_f32 ? 4 : 2;
+  b.detail().a_transposed = b.has("col");
+  b.to().together = Together::full_warp;
+  b.to().run = stores             ? run_wmma_copy<true, place_in_sum>
+               : is_f32           ? run_wmma_copy<false, place_in_sum>
+               : b.word(2) == "a" ? run_wmma_copy<false, place_in_a>
+                                  : run_wmma_copy<false, place_in_b>;
+}
+
+Flow run_wmma(Warp& w, const Instruction& i, Lanes) {
+  const Detail& t = *i.detail;
+  const auto type = static_cast<Element>(t.format);
+  const std::array<Elements, 16> a = fragment_of<Numbers, 16>(w, t.a, type);
+  const RoundedSum add(w, type, std::tuple_size_v<Elements>);
+  std::array<PerLane<float>, 8> d;
+  for (std::size_t r = 0; r < d.size(); ++r) {
+    const std::size_t first = r / 4 * 2;  // register of b that the columns of this sum begin with
+    const std::array<Elements, 8> b = fragment_of<Numbers, 8>(w, {t.b[first], t.b[first + 1]}, type);
+    for (std::size_t lane = 0; lane < warp_lanes; ++lane) {
+      const MatrixPlace place = place_in_sum(r, lane, 0);
+      d[r][lane] = add(a[place.row], b[place.column % 8], 1, w.lanes<float>(t.c[r])[lane]);
+    }
+  }
+  for (std::size_t r = 0; r < d.size(); ++r) w.store(t.d[r], d[r], all_lanes);
+  return Flow::next;
+}
+
+void wmma(Binder& b) {
+  b.expect_operands(4, 4);
+  constexpr std::size_t distinct = 4;  // registers of a factor; f16 has each twice
+  const std::size_t count = b.has("bf16") ? distinct : 2 * distinct;
+  b.detail().d = bind_list(b, 0, 8, true);
+  b.detail().a = bind_list(b, 1, count, false);
+  b.detail().b = bind_list(b, 2, count, false);
+  b.detail().c = bind_list(b, 3, 8, false);
+  b.detail().a.resize(distinct);
+  b.detail().format = static_cast<int>(element_of(b));
+  b.to().together = Together::full_warp;
+  b.to().run = run_wmma;
+}
+
 // ---- wgmma. A matrix in shared memory is described by a 64-bit descriptor (PTX ISA, "Matrix Descriptor Format").
 template <class Values>
 class SharedMatrix {
@@ -409,6 +516,11 @@ constexpr Row rows[] = {
     {"stmatrix.sync.aligned.m8n8.x1|x2|x4.{trans}.{shared|shared::cta}.b16", matrix_copy},
     {"mma.sync.aligned.m16n8k16|m16n8k8.row.col.f32.bf16|f16.bf16|f16.f32", mma},
     {"mma.sync.aligned.m16n8k8|m16n8k4.row.col.f32.tf32.tf32.f32", mma},
+    {"wmma.load.a|b.sync.aligned.row|col.m16n16k16.{global|shared|shared::cta}.f16|bf16", wmma_copy},
+    {"wmma.load.c.sync.aligned.row|col.m16n16k16.{global|shared|shared::cta}.f32", wmma_copy},
+    {"wmma.store.d.sync.aligned.row|col.m16n16k16.{global|shared|shared::cta}.f32", wmma_copy},
+    {"wmma.mma.sync.aligned.row|col.row|col.m16n16k16.f32.f32", wmma},
+    {"wmma.mma.sync.aligned.row|col.row|col.m16n16k16.f32.bf16.bf16.f32", wmma},
     {"wgmma.mma_async.sync.aligned."
      "m64n8k16|m64n16k16|m64n24k16|m64n32k16|m64n40k16|m64n48k16|m64n56k16|m64n64k16|"
      "m64n72k16|m64n80k16|m64n88k16|m64n96k16|m64n104k16|m64n112k16|m64n120k16|m64n128k16|"

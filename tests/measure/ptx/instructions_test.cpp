@@ -8,6 +8,7 @@
 #include <string>
 
 #include "drawn_seeds.h"
+#include "ir/types/float16.h"
 #include "measure/ptx/by_hand.h"
 
 namespace deplo::measure::ptx {
@@ -411,6 +412,49 @@ TEST(PtxInstructions, NothingWaitsForThreadsThatHaveEnded) {
     EXPECT_EQ(x[1], 7U);
     EXPECT_EQ(x[2], 0xffU);
   }
+}
+
+/// A list of `count` registers, such as "{%r1,%r2}".
+std::string register_list(const std::string& name, int first, int count) {
+  std::string text;
+  for (int i = first; i < first + count; ++i) text += (i == first ? "{" : ",") + fmt::format("{}{}", name, i);
+  return text + "}";
+}
+
+/// d = a b + c by wmma of 16 x 16 matrices in the array x: a by rows, b and d by columns, and c by rows. Each factor has
+/// `words` words. `offset`: added to the address of a.
+std::string wmma_by_hand(const std::string& type, int offset = 0) {
+  const bool is_f16 = type == "f16";
+  const int count = is_f16 ? 8 : 4;
+  const std::string a = register_list("%r", 1, count), b = register_list("%r", 11, count),
+                    c = register_list("%f", 1, 8), d = register_list("%f", 11, 8);
+  return by_hand(
+      fmt::format("  mov.u32 %r30, 16;\n"
+                  "  wmma.load.a.sync.aligned.row.m16n16k16.global.{0} {1}, [%rd0+{2}], %r30;\n"
+                  "  wmma.load.b.sync.aligned.col.m16n16k16.global.{0} {3}, [%rd0+512];\n"
+                  "  wmma.load.c.sync.aligned.row.m16n16k16.global.f32 {4}, [%rd0+1024], 16;\n"
+                  "  wmma.mma.sync.aligned.row.col.m16n16k16.f32.{5} {6}, {1}, {3}, {4};\n"
+                  "  wmma.store.d.sync.aligned.col.m16n16k16.global.f32 [%rd0+2048], {6}, %r30;",
+                  type, a, offset, b, c, is_f16 ? "f32" : "bf16.bf16.f32", d));
+}
+
+TEST(PtxInstructions, WmmaMultipliesMatrices) {
+  for (const ir::DType dtype : {ir::DType::f16, ir::DType::bf16}) {
+    const auto factor = [](std::uint32_t i) { return static_cast<float>(i * 7 % 11) - 5; };
+    const auto initial = [](std::uint32_t i) { return static_cast<float>(i) / 2; };
+    std::vector<std::uint32_t> x(768);
+    for (std::uint32_t i = 0; i < 512; ++i)
+      x[i / 2] |= std::uint32_t{ir::float16_bits(factor(i), dtype)} << (16 * (i % 2));
+    for (std::uint32_t i = 0; i < 256; ++i) x[256 + i] = bits(initial(i));
+    launch(wmma_by_hand(dtype == ir::DType::f16 ? "f16" : "bf16"), x);
+    for (std::uint32_t m = 0; m < 16; ++m)
+      for (std::uint32_t n = 0; n < 16; ++n) {
+        float sum = initial(16 * m + n);
+        for (std::uint32_t k = 0; k < 16; ++k) sum += factor(16 * m + k) * factor(256 + 16 * n + k);
+        ASSERT_EQ(x[512 + 16 * n + m], bits(sum)) << m << ' ' << n;
+      }
+  }
+  EXPECT_THAT(finding(wmma_by_hand("f16", 16)), HasSubstr("misaligned: a matrix at"));
 }
 
 // PTX ISA, "mma" and "ldmatrix": the behaviour is undefined if a thread of the warp has exited.
