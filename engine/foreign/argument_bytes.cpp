@@ -74,17 +74,21 @@ std::optional<ArgumentType> opencl_type(std::string_view name) {
   return std::nullopt;
 }
 
-ArgumentType read_type(const Config& config) {
+ArgumentType read_type(const Config& config, Dialect language) {
   std::string name = config.text();
   constexpr std::string_view is_unsigned = "unsigned ";
   if (name.starts_with(is_unsigned)) name = "u" + name.substr(is_unsigned.size());
   if (const auto dtype = named_by_bits(name)) return {*dtype};
-  if (const auto type = opencl_type(name)) return *type;
+  if (auto type = opencl_type(name)) {
+    if (language == Dialect::cuda) type->lanes = type->given;
+    return *type;
+  }
   config.expected(fmt::format("a type ({}or a vector of these such as float4)", known_names()));
 }
 
-std::vector<std::uint8_t> encode(const std::vector<Scalar>& values, const Config& config, const std::string& place) {
-  const ArgumentType type = read_type(config);
+std::vector<std::uint8_t> encode(const std::vector<Scalar>& values, const Config& config, Dialect language,
+                                 const std::string& place) {
+  const ArgumentType type = read_type(config, language);
   const auto count = static_cast<std::size_t>(type.given);
   if (values.size() != 1 && values.size() != count)
     throw Error(fmt::format("{}: expected {} of the type {}, found {} values", place,
@@ -98,14 +102,14 @@ std::vector<std::uint8_t> encode(const std::vector<Scalar>& values, const Config
   return bytes;
 }
 
-std::vector<std::uint8_t> encode_struct(const std::vector<std::vector<std::uint8_t>>& members) {
+std::vector<std::uint8_t> encode_struct(const std::vector<StructMember>& members) {
   std::vector<std::uint8_t> bytes;
   std::size_t alignment = 1;
   const auto pad = [&](std::size_t to) { bytes.resize((bytes.size() + to - 1) / to * to); };
-  for (const std::vector<std::uint8_t>& member : members) {
-    alignment = std::max(alignment, member.size());
-    pad(member.size());
-    bytes.insert(bytes.end(), member.begin(), member.end());
+  for (const StructMember& member : members) {
+    alignment = std::max(alignment, member.alignment);
+    pad(member.alignment);
+    bytes.insert(bytes.end(), member.bytes.begin(), member.bytes.end());
   }
   pad(alignment);
   return bytes;

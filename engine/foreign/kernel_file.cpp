@@ -217,8 +217,8 @@ std::string text_of(const std::vector<Scalar>& values) {
 }
 
 /// Returns the element type of an array. KTT's type `custom` is a struct; each element has TypeSize bytes.
-ArgumentType element_type(const Config& argument) {
-  if (argument.at("Type").text() != "custom") return read_type(argument.at("Type"));
+ArgumentType element_type(const Config& argument, Dialect language) {
+  if (argument.at("Type").text() != "custom") return read_type(argument.at("Type"), language);
   constexpr std::int64_t max_bytes = 4096;  // size of one struct
   const std::int64_t bytes = argument.at("TypeSize").integer(1, max_bytes);
   return {ir::DType::u8, bytes, bytes};
@@ -541,14 +541,14 @@ struct KernelFile::Reader {
       const Given* const said = given_of(name);
       const Config value = argument.has("FillValue") ? argument.at("FillValue") : argument.at("Value");
       const std::vector<Scalar> values = said != nullptr ? given_values(*said, type) : fixed_values(value);
-      made.bytes = encode(values, type, said != nullptr ? said->place : type.place());
+      made.bytes = encode(values, type, to.language_, said != nullptr ? said->place : type.place());
       made.text = text_of(values);
-      made.element = read_type(type).element;
+      made.element = read_type(type, to.language_).element;
     } else if (memory == "Local") {
       if (to.language_ != Dialect::opencl)
         argument.at("MemoryType").expected("Vector or Scalar, because Local exists only in OpenCL");
       made.local = launch_size(argument.at("Size"));
-      made.element_bytes = static_cast<std::size_t>(read_type(argument.at("Type")).bytes());
+      made.element_bytes = static_cast<std::size_t>(read_type(argument.at("Type"), to.language_).bytes());
       made.text = fmt::format("local, {} elements", made.local->text());
     } else if (memory == "Vector" || memory == "Symbol") {
       made.buffer = to.signature_.buffers.size();
@@ -596,22 +596,24 @@ struct KernelFile::Reader {
   /// Reads the values of all members. The types of the members come from the space. In the text for people, members are
   /// separated by blanks.
   void read_struct(const Config& argument, Argument& made) const {
-    std::vector<std::vector<std::uint8_t>> members;
+    std::vector<StructMember> members;
     const Given* const said = given_of(made.name);
     const std::vector<Scalar> all = said != nullptr ? given_values(*said, argument.at("Type")) : std::vector<Scalar>{};
     std::size_t taken = 0;
     for (const Config& member : argument.at("Members").items()) {
       check_keys(member, {"Name", "Type", "FillValue"});
       const Config type = member.at("Type");
+      const ArgumentType read = read_type(type, to.language_);
       std::vector<Scalar> values = fixed_values(member.at("FillValue"));
       if (said != nullptr) {
         const std::size_t first = taken;
-        taken += static_cast<std::size_t>(read_type(type).given);
+        taken += static_cast<std::size_t>(read.given);
         if (taken <= all.size())
           values.assign(all.begin() + static_cast<std::ptrdiff_t>(first),
                         all.begin() + static_cast<std::ptrdiff_t>(taken));
       }
-      members.push_back(encode(values, type, said != nullptr ? said->place : type.place()));
+      members.push_back({encode(values, type, to.language_, said != nullptr ? said->place : type.place()),
+                         static_cast<std::size_t>(read.alignment())});
       made.text += (made.text.empty() ? "" : " ") + text_of(values);
     }
     if (members.empty()) argument.at("Members").expected("at least one member");
@@ -634,7 +636,7 @@ struct KernelFile::Reader {
     if (said.file.empty() || type.text() == "struct")
       throw Error(fmt::format("{}: expected a value of the type {}, such as 2 or [1, 2], found {}", said.place,
                               type.text(), said.file.empty() ? ir::print(*said.fill) : said.file));
-    const ir::TensorType found{read_type(type).element, measure::read_npy_header(said.file).shape};
+    const ir::TensorType found{read_type(type, to.language_).element, measure::read_npy_header(said.file).shape};
     const ir::Numbers numbers = measure::read_npy(said.file, found);
     std::vector<Scalar> values;
     for (std::size_t i = 0; i < numbers.size(); ++i)
@@ -646,7 +648,7 @@ struct KernelFile::Reader {
   }
 
   void read_buffer(const Config& argument, const std::string& name) {
-    const auto [type, lanes, given] = element_type(argument);
+    const auto [type, lanes, given] = element_type(argument, to.language_);
     const Scalar size = size_of(argument.at("Size"));
     const auto* count = std::get_if<std::int64_t>(&size);
     if (count == nullptr || *count < 1 || *count > max_array / lanes)

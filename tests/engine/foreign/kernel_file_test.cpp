@@ -189,6 +189,21 @@ TEST_F(KernelFileArguments, LocalMemoryVectorsAndStructs) {
               HasSubstr("expected 2 values of the type int2, found 3 values"));
 }
 
+// CUDA C++ Programming Guide, "Alignment Requirements in Device Code": float3 has 12 bytes and an alignment of 4.
+TEST_F(KernelFileArguments, VectorsOfThreeHaveThreeElementsInCuda) {
+  const KernelFile made = with(
+      "    - {Name: x, Type: float3, Size: 10}\n"
+      "    - {Name: v, Type: short3, MemoryType: Scalar, FillValue: [1, 2, 3]}\n"
+      "    - {Name: s, Type: struct, Members: [{Type: char, FillValue: 1}, {Type: short3, FillValue: 2}, {Type: char, "
+      "FillValue: 3}, {Type: float2, FillValue: 0}]}\n",
+      "CUDA");
+  EXPECT_EQ(made.signature().buffers[1].shape[0], 30);
+  const measure::KernelCode code = heuristic(made);
+  EXPECT_THAT(code.launch->scalars[0].bytes, ElementsAre(1, 0, 2, 0, 3, 0));
+  EXPECT_THAT(code.launch->scalars[1].bytes,
+              ElementsAre(1, 0, 2, 0, 2, 0, 2, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
+}
+
 TEST_F(KernelFileArguments, TypesOfEachWidth) {
   const auto bytes = [&](const std::string& type, const std::string& value) {
     return heuristic(with("    - {Name: s, Type: \"" + type + "\", MemoryType: Scalar, FillValue: " + value + "}\n"))
