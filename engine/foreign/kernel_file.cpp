@@ -19,6 +19,7 @@
 #include "engine/foreign/array_files.h"
 #include "engine/foreign/declaration.h"
 #include "engine/loop/kernel.h"
+#include "ir/text/words.h"
 #include "measure/check/expected_values.h"
 #include "measure/check/npy.h"
 #include "measure/cuda/compiler/headers.h"
@@ -44,8 +45,10 @@ std::string spelled(const Scalar& value) {
 /// Reads an element of a YAML list, or the value of a member: a number or a text. If `is_text` is set, numbers are read
 /// as text too.
 Scalar scalar_of(const Config& config, bool is_text) {
+  if (config.is_list() || config.is_map()) config.expected("a number or a text");
   const std::string text = config.is_text() ? config.text() : "";
-  if (is_text || text.empty()) return text;
+  if (is_text) return text;
+  if (text.empty()) config.expected("a number, or Type: string");
   const Expression expression = Expression::parse(text, config.place());
   if (!expression.names().empty()) config.expected("a number, or Type: string");
   return expression.scalar({});
@@ -551,6 +554,11 @@ struct KernelFile::Reader {
       made.element_bytes = static_cast<std::size_t>(read_type(argument.at("Type"), to.language_).bytes());
       made.text = fmt::format("local, {} elements", made.local->text());
     } else if (memory == "Vector" || memory == "Symbol") {
+      if (!ir::is_name(name))
+        throw Error(
+            fmt::format("{}: expected a name of letters, digits and _ that is no word of Loop IR, found '{}'; "
+                        "the array may have another name in the kernel",
+                        argument.place(), name));
       made.buffer = to.signature_.buffers.size();
       made.is_symbol = memory == "Symbol";
       made.is_parameter = !made.is_symbol || is_constant(argument);
@@ -654,6 +662,8 @@ struct KernelFile::Reader {
     if (count == nullptr || *count < 1 || *count > max_array / lanes)
       argument.at("Size").expected(fmt::format("a whole number of elements from 1 to {}", max_array));
     const std::string access = argument.text_or("AccessType", "ReadOnly");
+    if (access != "ReadOnly" && access != "WriteOnly" && access != "ReadWrite")
+      argument.at("AccessType").expected("ReadOnly, WriteOnly or ReadWrite");
     const std::string compared = argument.text_or("Output", "");
     if (!compared.empty() && compared != "0" && compared != "1" && compared != "sum")
       argument.at("Output").expected("0, 1 or sum");
@@ -663,6 +673,8 @@ struct KernelFile::Reader {
     if (compared == "sum") to.summed_.insert(name);
     ir::Buffer buffer{name, type, output ? ir::Role::output : ir::Role::input, {*count * lanes}, {1}};
     std::string fill = argument.text_or("FillType", "Random");
+    if (const auto list = argument.find("FillValue"); list && list->is_list())
+      list->expected("one value; FillType: File or Generator gives each element a value of its own");
     const bool is_generated = fill == "File" || fill == "BinaryRaw" || fill == "Generator";
     const bool has_value = argument.has("FillValue") && argument.at("FillValue").is_text();
     const double value =
@@ -854,12 +866,13 @@ std::vector<std::string> KernelFile::argument_names() const {
 
 KernelFile::KernelFile(const Files& files, const GivenArguments& given) {
   Reader(*this, files, given);
-  signature_.name = plain_entry(entry_);
+  const std::string plain = plain_entry(entry_);
+  signature_.name = ir::is_name(plain) ? plain : plain + "_";  // programs cannot have names such as "reduce"
   if (entry_.find('<') != std::string::npos && language_ != Dialect::cuda)
     throw Error(fmt::format("{}: expected a kernel's name without '<': only CUDA C++ has templates", place_));
-  if (!has_word(source_, signature_.name))
+  if (!has_word(source_, plain))
     throw Error(fmt::format("{}: expected a kernel '{}', found no such name{}", file_, entry_,
-                            did_you_mean(signature_.name, names_of_functions(source_))));
+                            did_you_mean(plain, names_of_functions(source_))));
   identity_ = fmt::format("kernel file {}\n", entry_);
   for (const Argument& argument : arguments_) {
     identity_ += fmt::format("argument {} {}", argument.name, argument.type);
@@ -929,7 +942,7 @@ measure::KernelCode KernelFile::code(const std::vector<Scalar>& configuration) c
     source.text += fmt::format("#define {} {}\n", space_->parameters()[i].name, spelled(configuration[i]));
   // Sources for Kernel Tuner define their parameters only if it does not compile them, which this macro tells them.
   if (has_word(source_, "kernel_tuner")) source.text += "#define kernel_tuner 1\n";
-  const bool is_plain = language_ == Dialect::cuda && entry_ == signature_.name;
+  const bool is_plain = language_ == Dialect::cuda && entry_ == plain_entry(entry_);
   const auto named = is_plain ? with_plain_name(source_, entry_) : std::nullopt;
   source.text += measure::with_file_name(named.value_or(source_), file_);
   if (is_plain && !named) source.entry = "::" + entry_;  // NVRTC finds the mangled name of a qualified name

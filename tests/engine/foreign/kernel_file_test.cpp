@@ -189,6 +189,27 @@ TEST_F(KernelFileArguments, LocalMemoryVectorsAndStructs) {
               HasSubstr("expected 2 values of the type int2, found 3 values"));
 }
 
+// A kernel may be called "reduce", although a program of Loop IR may not.
+TEST_F(KernelFileArguments, NamesThatAreWordsOfLoopIr) {
+  const measure::KernelCode code = heuristic(with("", "OpenCL", "reduce", "", "__kernel void reduce() {}  // bx"));
+  EXPECT_EQ(code.source.entry, "reduce");
+  EXPECT_EQ(code.kernel.name, "reduce_");
+  EXPECT_THAT(heuristic(with("", "CUDA", "reduce", "", "__global__ void reduce() {}  // bx")).source.text,
+              HasSubstr("extern \"C\" __global__ void reduce()"));
+  for (const char* const name : {"in", "max", "1x", "a.b"})
+    EXPECT_THAT(fault("    - {Name: " + std::string(name) + ", Type: float, Size: 4}\n"),
+                HasSubstr("that is no word of Loop IR, found '" + std::string(name) + "'"));
+}
+
+TEST_F(KernelFileArguments, ValuesThatWouldBeIgnoredAreRefused) {
+  const auto x = [&](const std::string& keys) {
+    return fault("    - {Name: x, Type: float, Size: 2, " + keys + "}\n");
+  };
+  EXPECT_THAT(x("FillValue: [1, 2]"), HasSubstr("expected one value; FillType: File or Generator gives"));
+  EXPECT_THAT(x("AccessType: readwrite"), HasSubstr("expected ReadOnly, WriteOnly or ReadWrite, found 'readwrite'"));
+  EXPECT_EQ(x("AccessType: ReadOnly, FillValue: 1"), "none");
+}
+
 // CUDA C++ Programming Guide, "Alignment Requirements in Device Code": float3 has 12 bytes and an alignment of 4.
 TEST_F(KernelFileArguments, VectorsOfThreeHaveThreeElementsInCuda) {
   const KernelFile made = with(
