@@ -313,6 +313,7 @@ class Parser {
       : text_(text), place_(place), names_(names) {}
 
   NodePtr parse() {
+    if (text_.find(':') != std::string_view::npos && take_word("lambda")) lambda_arguments();
     NodePtr whole = choice();
     skip_blanks();
     if (at_ < text_.size()) expected("an operator or the end");
@@ -638,6 +639,8 @@ class Parser {
     const std::string_view word = text_.substr(begin, at_ - begin);
     if (word == "True" || word == "true") return constant(truth(true));
     if (word == "False" || word == "false") return constant(truth(false));
+    if (word == "math" && take(".")) return name();  // the functions of Python's module
+    if (word == dictionary_ && take("[")) return variable(key());
     skip_blanks();
     const auto function = std::ranges::find(functions, word, &Named::name);
     if (at_ < text_.size() && text_[at_] == '(') {
@@ -653,16 +656,47 @@ class Parser {
     }
     for (const auto& [variable, value] : bound_)
       if (variable == word) return constant(value);
-    auto found = std::ranges::find(names_, word);
-    if (found == names_.end()) found = names_.insert(found, std::string(word));
+    return variable(word);
+  }
+
+  NodePtr variable(std::string_view name) {
+    auto found = std::ranges::find(names_, name);
+    if (found == names_.end()) found = names_.insert(found, std::string(name));
     return std::make_shared<Node>(
         Node{Node::Kind::name, {}, static_cast<std::size_t>(found - names_.begin()), Operation::none, nullptr, {}});
+  }
+
+  /// Reads the arguments of a lambda, as far as its colon. One argument may be a dictionary of all parameters, as in
+  /// Kernel Tuner: `lambda p: p["BLOCK_X"] > 16`.
+  void lambda_arguments() {
+    skip_blanks();
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && is_word_char(text_[at_])) ++at_;
+    dictionary_ = text_.substr(begin, at_ - begin);
+    while (take(",")) {
+      skip_blanks();
+      while (at_ < text_.size() && is_word_char(text_[at_])) ++at_;
+    }
+    if (!take(":")) expected("the names of a lambda's arguments and ':'");
+  }
+
+  /// Reads the key and the closing bracket of `p["BLOCK_X"]`.
+  std::string_view key() {
+    skip_blanks();
+    const std::string_view rest = text_.substr(at_);
+    const bool is_quoted = rest.starts_with('"') || rest.starts_with('\'');
+    const std::size_t end = is_quoted ? rest.find(rest[0], 1) : std::string_view::npos;
+    if (end == std::string_view::npos) expected("the name of a parameter in quotes");
+    at_ += end + 1;
+    if (!take("]")) expected("']'");
+    return rest.substr(1, end - 1);
   }
 
   std::string_view text_;
   const std::string& place_;
   std::vector<std::string>& names_;
   std::vector<std::pair<std::string, Scalar>> bound_;  // loop variables of comprehensions, with their current values
+  std::string_view dictionary_;                        // argument of a lambda; "": none
   std::size_t at_ = 0, depth_ = 0, unrolled_ = 0;
   bool divides_ = false, is_c_ = false;
 };

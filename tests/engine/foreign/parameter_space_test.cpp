@@ -91,10 +91,24 @@ TEST(ForeignExpression, MeansWhatPythonMeans) {
   EXPECT_EQ(names.scalar(std::vector<Operand>{whole(2), whole(3), whole(5)}), whole(11));
 }
 
+// Kernel Tuner's restrictions may be functions of a dictionary of all parameters.
+TEST(ForeignExpression, LambdasAndTheModuleMathAreThoseOfPython) {
+  const Expression lambda = Expression::parse("lambda p: p['a'] * p[\"b\"] + math.ceil(p['a'] / 2)", "here");
+  EXPECT_EQ(lambda.names(), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(lambda.scalar(std::vector<Operand>{whole(3), whole(5)}), whole(17));
+  const Expression several = Expression::parse("lambda a, b: a - b", "here");
+  EXPECT_EQ(several.scalar(std::vector<Operand>{whole(3), whole(5)}), whole(-2));
+  EXPECT_EQ(Expression::parse("lambda > 1", "here").names(), (std::vector<std::string>{"lambda"})) << "a parameter";
+  EXPECT_EQ(Expression::parse("lambda: math.sqrt(16)", "here").scalar({}), Scalar(4.0));
+}
+
 TEST(ForeignExpression, SaysWhatIsWrong) {
   const std::pair<const char*, const char*> cases[] = {
       {"", "expected a value, found the end"},
       {"1 +", "expected a value, found the end"},
+      {"lambda p.x: 1", "expected the names of a lambda's arguments and ':'"},
+      {"lambda p: p[a]", "expected the name of a parameter in quotes"},
+      {"lambda p: p['a'", "expected ']'"},
       {"(1", "expected ',' or ')', found the end"},
       {"1 2", "expected an operator or the end, found '2'"},
       {"a $ b", "expected an operator or the end, found '$ b'"},
