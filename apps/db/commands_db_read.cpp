@@ -139,10 +139,18 @@ void run_diff(const ReadFlags& flags) {
   print_answer(measure::upkeep::compare_bests(*a, *b), flags.json, "no valid trials");
 }
 
+// What the command looks for is not a problem of the environment, even if the file cannot be opened because of it.
+measure::sqlite::Rows faults_of(const std::string& file) {
+  try {
+    return measure::upkeep::check_store(*measure::open_to_read(file));
+  } catch (const measure::sqlite::Damaged& damaged) {
+    throw Error(damaged.what());
+  }
+}
+
 int run_check(const ReadFlags& flags) {
   const std::string file = flags.store.file();
-  const auto database = measure::open_to_read(file);
-  const measure::sqlite::Rows faults = measure::upkeep::check_store(*database);
+  const measure::sqlite::Rows faults = faults_of(file);
   print_answer(faults, flags.json, fmt::format("{}: sound", file));
   return faults.rows.empty() ? 0 : static_cast<int>(Exit::user);
 }

@@ -219,8 +219,10 @@ void Database::fail(int code) const {
   // Only a wrong kind of file and wrong SQL are errors of the user.
   const int primary = code & 0xff;
   const Exit exit = primary == SQLITE_NOTADB || primary == SQLITE_ERROR ? Exit::user : Exit::environment;
-  throw Error(fmt::format("store {}: {}", path_, explain(code, sqlite3_system_errno(handle_), sqlite3_errmsg(handle_))),
-              exit);
+  const std::string message =
+      fmt::format("store {}: {}", path_, explain(code, sqlite3_system_errno(handle_), sqlite3_errmsg(handle_)));
+  if (primary == SQLITE_CORRUPT) throw Damaged(message);
+  throw Error(message, exit);
 }
 
 int Database::try_execute(const std::string& sql) noexcept {

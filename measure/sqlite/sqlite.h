@@ -8,10 +8,18 @@
 #include <utility>
 #include <vector>
 
+#include "core/error.h"
+
 struct sqlite3;
 struct sqlite3_stmt;
 
 namespace deplo::measure::sqlite {
+
+/// Thrown if SQLite finds the file damaged.
+class Damaged : public Error {
+ public:
+  explicit Damaged(const std::string& message) : Error(message, Exit::environment) {}
+};
 
 /// How a database is opened. `create`: reads and writes, and creates the file if it does not exist. `read`: the
 /// connection cannot write, and the user needs no right to write to the file or its folder. `sealed`: reads the file's

@@ -178,6 +178,7 @@ TEST_F(Db, BadStoresAreOneLine) {
     EXPECT_THAT(refusal({command, folder_.path().string()}), HasSubstr("found a directory"));
   }
   EXPECT_THAT(refusal({"best", cut}, 2), HasSubstr("damaged"));
+  EXPECT_THAT(refusal({"check", cut}, 1), HasSubstr("damaged"));
   EXPECT_THAT(refusal({"merge", file("out.db"), store_, future}), HasSubstr("has version 99"));
   EXPECT_EQ(files(), before) << "also no out.db: all are looked at before anything is written";
 }
