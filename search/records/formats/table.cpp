@@ -324,7 +324,7 @@ class TableReader {
     return value;
   }
   std::optional<double> any_number(const std::string& cell, std::size_t column, std::string_view what) const {
-    if (cell.empty()) return std::nullopt;
+    if (records::is_missing(cell)) return std::nullopt;
     const auto value = parse_number<double>(cell);
     if (!value) throw wrong(cell, column, what);
     return value;

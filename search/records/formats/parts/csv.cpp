@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "core/error.h"
+#include "core/text/text.h"
 
 namespace deplo::search::records {
 namespace {
@@ -28,6 +29,11 @@ char separator_in(std::string_view text) {
 }
 
 }  // namespace
+
+bool is_missing(std::string_view cell) {
+  constexpr std::string_view words[] = {"", "null", "none", "na", "n/a"};
+  return std::ranges::find(words, lower_case(cell)) != std::end(words);
+}
 
 CsvLines::CsvLines(std::string_view text, const std::string& place)
     : text_(text), place_(place), separator_(separator_in(text)) {}

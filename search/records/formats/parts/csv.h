@@ -7,6 +7,9 @@
 
 namespace deplo::search::records {
 
+/// Whether the cell says that there is no value: it is empty, or has the word of JSON, Python, SQL or R for that.
+bool is_missing(std::string_view cell);
+
 /// Reads the cells of one line after the other. Quotes may hold separators, line ends and doubled quotes. Blanks around
 /// a cell are not part of it. The first line determines the separator: a comma if it has one, else a tab or a
 /// semicolon. The text and the place must outlive this object.

@@ -25,10 +25,11 @@ std::string CsvRows::cell(std::string_view head) const {
 
 double CsvRows::number(std::string_view head) const {
   const std::string text = cell(head);
+  if (is_missing(text)) return 0;
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text == "None" || std::isnan(value)) return 0;
-  if (!text.empty() && (error != std::errc() || end != text.data() + text.size() || !(value >= 0)))
+  if (std::isnan(value)) return 0;
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= 0))
     throw Error(fmt::format("{}: expected a time in column '{}', found '{}'", at(), head, text.substr(0, 40)));
   return value;
 }

@@ -20,8 +20,7 @@ class CsvRows {
   const std::vector<std::string>& cells() const { return cells_; }
   /// The cell in the column with this head; "" if there is no such column.
   std::string cell(std::string_view head) const;
-  /// The time in a column; 0 if the cell is empty or not a number (None, nan). Throws Error if the cell has another
-  /// text.
+  /// The time in a column; 0 if the cell is_missing() or nan. Throws Error if the cell has another text.
   double number(std::string_view head) const;
   /// Does the text end within the row? The program that wrote it may have been killed.
   bool is_cut_off() const { return lines_.is_over(); }

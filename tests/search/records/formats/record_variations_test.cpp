@@ -203,6 +203,8 @@ TEST(RecordVariations, ForeignStatuses) {
 
 TEST(RecordVariations, Tables) {
   EXPECT_EQ(outcomes(",bx,time (ms)\n0,1,nan\n1,2,inf\n2,4,\n3,8,2.5\n"), "invalid invalid invalid 2500");
+  EXPECT_EQ(outcomes("bx,time (ms),build (s)\n1,null,1\n2,None,null\n4,NULL,1\n5,NA,1\n6,n/a,1\n8,2.5,NA\n"),
+            "invalid invalid invalid invalid invalid 2500");
   // The first column has pandas' row numbers.
   EXPECT_EQ(parse_records(",bx,time (ms)\n0,1,nan\n1,2,2.5\n", "file").knobs.size(), 1u);
   // Another column without a name may have parameters, so it is refused unless it is empty.
@@ -211,6 +213,9 @@ TEST(RecordVariations, Tables) {
   EXPECT_THAT(parse("bx,,time (ms)\n1,,1\n1,7,2\n"),
               ::testing::ThrowsMessage<Error>(::testing::HasSubstr(
                   "file:3: expected nothing in column 2, which has no name in the first line, found '7'")));
+  EXPECT_THAT(parse("bx,time (ms)\n1,nothing\n2,2\n"),
+              ::testing::ThrowsMessage<Error>(
+                  ::testing::HasSubstr("file:2: expected a time in column 'time (ms)', found 'nothing'")));
   EXPECT_THAT(parse(",bx,time (ms)\n1,1,1\n1,2,2\n"),
               ::testing::ThrowsMessage<Error>(::testing::HasSubstr("file:3: expected nothing in column 1")))
       << "row numbers are distinct";
