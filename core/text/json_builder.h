@@ -36,6 +36,9 @@ class JsonBuilder final : public nlohmann::json_sax<Json> {
   JsonBuilder(Json& document, const JsonLimits& limits, std::string place, Take take = nullptr)
       : document_(document), limits_(limits), place_(std::move(place)), take_(std::move(take)) {}
 
+  /// Whether the text so far ends inside a list or an object.
+  bool is_open() const { return !open_.empty(); }
+
   bool null() override { return add(nullptr); }
   bool boolean(bool value) override { return add(value); }
   bool number_integer(typename Json::number_integer_t value) override { return add(value); }

@@ -90,11 +90,9 @@ class JsonReader {
       Json::sax_parse(source, &document);
       is_cache_ = member_of(header_, "cache").is_object();
     } catch (const Json::parse_error& e) {
-      // The file belongs to a search that still runs or was killed: each complete entry was read. Its last word may be
-      // the start of a NaN or an Infinity, where the parser reports an error at the first letter.
-      constexpr std::size_t longest_word = 9;
+      // The file may belong to a search that still runs or was killed. Then each complete entry was read.
       is_cache_ = member_of(header_, "cache").is_object();
-      if (e.byte + longest_word >= source.size() && is_cache_) return;
+      if (is_cache_ && document.is_open() && records::is_cut_off(source, e.byte)) return;
       throw not_json(e);
     } catch (const Json::exception& e) {  // a number that a double cannot hold
       throw not_json(e);

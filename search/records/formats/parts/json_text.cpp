@@ -45,6 +45,13 @@ std::string without_nan(std::string_view text) {
   return out;
 }
 
+bool is_cut_off(std::string_view text, std::size_t byte) {
+  if (byte > text.size()) return true;
+  const std::size_t begin = text.find_last_of(" \t\r\n:,[-") + 1;  // of the last word; 0 if it is the only one
+  const auto is_begun = [&](std::string_view word) { return word.starts_with(text.substr(begin)); };
+  return byte > begin && std::ranges::any_of(no_numbers, is_begun);
+}
+
 Json parse_json(std::string_view text, const std::string& place, std::string_view what) {
   const bool is_clean = !may_have_nan(text);
   const std::string clean = is_clean ? std::string() : without_nan(text);

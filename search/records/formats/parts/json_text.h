@@ -26,6 +26,9 @@ inline constexpr JsonLimits limits = {
 std::string without_nan(std::string_view text);
 /// Returns false only if without_nan() would change nothing.
 bool may_have_nan(std::string_view text);
+/// Whether nothing but the end of this JSON text is missing, if nlohmann's parser reports an error at the byte `byte`
+/// (from 1). The end may be within a NaN or an Infinity, in which the parser reports an error before the end.
+bool is_cut_off(std::string_view text, std::size_t byte);
 /// Parses one value. NaN and infinities become null. `what` describes the text, such as "a line of AutoTVM's log".
 /// Throws Error `place: expected WHAT in JSON: …`, also for a value beyond the limits.
 Json parse_json(std::string_view text, const std::string& place, std::string_view what);

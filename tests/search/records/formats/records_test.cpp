@@ -62,6 +62,24 @@ TEST(KernelTuner, IsReadUnfinished) {
   }
   EXPECT_EQ(parse_records(text.substr(0, text.find("\"48,")), "cache").records.size(), 3u);
   EXPECT_THAT([&] { parse_records(text.substr(0, 100), "cache"); }, ThrowsMessage<Error>(HasSubstr("cache: expected")));
+  for (const char* end : {"n", "na", "-", "-i", "-in", "-I", "N", "Na"}) {
+    const std::string cut = text.substr(0, text.rfind("NaN")) + end;
+    EXPECT_EQ(parse_records(cut, "cache").records.size(), 3u) << end;
+  }
+}
+
+// Regression test: a cache with up to nine bytes of something else at its end counted as unfinished.
+TEST(KernelTuner, BytesAfterACacheAreRefused) {
+  const std::string text = cache, unfinished = text.substr(0, text.find("\"48,"));
+  EXPECT_EQ(parse_records(text + " \r\n\t", "cache").records.size(), 4u);
+  for (const char* rubbish : {"x", "}", "]", "NaN", " N", "\nnan", "{}", "garbage", "\x01\x02", "\xff"})
+    EXPECT_THAT([&] { parse_records(text + rubbish, "cache"); },
+                ThrowsMessage<Error>(HasSubstr("cache: expected a Kernel Tuner cache or T4 results in JSON")))
+        << rubbish;
+  for (const char* rubbish : {"x", "]", "garbage", "\x01\x02", "Nix", "\xff"})
+    EXPECT_THAT([&] { parse_records(unfinished + rubbish, "cache"); },
+                ThrowsMessage<Error>(HasSubstr("cache: expected a Kernel Tuner cache or T4 results in JSON")))
+        << rubbish;
 }
 
 // Costs in seconds and times in milliseconds are detected: benchmarking cannot take less time than its launches.
