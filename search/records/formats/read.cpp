@@ -33,7 +33,9 @@ std::string name_of(const std::filesystem::path& file) {
   leave_out({".gz", ".zip"});
   if (records::has_record_ending(stem.string())) stem = stem.stem();
   leave_out({".meta", ".autotune"});
-  const std::string folder = std::filesystem::absolute(file).parent_path().filename().string();
+  // Normal, because ./x.json is x.json: the seeds of a comparison follow from the name.
+  const std::filesystem::path path = std::filesystem::absolute(file).lexically_normal();
+  const std::string folder = path.parent_path().filename().string();
   return folder.empty() ? stem.string() : folder + "/" + stem.string();
 }
 

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "search/records/formats/read.h"
+
 namespace deplo::search::space_files_test {
 namespace {
 
@@ -49,6 +51,13 @@ TEST_F(SpaceFolder, HasTheFilesOfEachFormatInTheOrderOfTheirPaths) {
   EXPECT_THAT(
       names(SpaceFiles({(folder_ / "x.json").string(), (folder_ / "deep").string(), folder_ / "deep/../x.json"})),
       ElementsAre("x.json", "deep/er/a.xml", "deep/p.zip"));
+}
+
+// Regression test: the name of ./x.csv was "./x", and a comparison had other seeds.
+TEST_F(SpaceFolder, HasSpacesWhoseNamesDoNotDependOnTheSpellingOfTheirPaths) {
+  write("deep/x.csv", "a,time (ms)\n1,2\n2,3\n");
+  for (const char* path : {"deep/x.csv", "deep/./x.csv", "deep/../deep/x.csv", "./deep//x.csv"})
+    EXPECT_EQ(read_spaces(folder_ / path).at(0).name, "deep/x") << path;
 }
 
 TEST_F(SpaceFolder, LeavesOutWhatIsNoSpaceAndRefusesWhatIsDamaged) {
