@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/rng.h"
+#include "core/text/json_builder.h"
 #include "core/text/nearest.h"
 #include "core/text/text.h"
 #include "search/count.h"
@@ -33,6 +34,8 @@ constexpr std::string_view prefix = "exec:";
 constexpr int max_repeats = 10'000;          // replies in a row without a new candidate
 constexpr std::size_t max_listed = 300'000;  // candidates in one answer
 constexpr std::size_t shown_columns = 120;
+// of a message of the program, because printing a message recurses
+constexpr JsonLimits limits = {.levels = 128, .values = std::size_t{1} << 24, .members = 2000};
 
 constexpr std::array parameters = {
     number("deadline", "60", 0.01, 86400, "60", "seconds that the program may take for an answer"),
@@ -355,10 +358,22 @@ class Exec final : public Searcher {
     if (Clock::now() < give_up) line = child_.line(give_up);  // an endless series of queries has no late line
     if (!line && end_ < late) throw Interrupted();
     if (!line) child_.fail(fmt::format("did not answer within {:g} s", deadline_));
-    Message message = Message::parse(*line, nullptr, false);
+    return parse(*line);
+  }
+
+  Message parse(const std::string& line) {
+    Message message;
+    JsonBuilder<Message> builder(message, limits, "a message");
+    try {
+      Message::sax_parse(line, &builder);
+    } catch (const Message::exception&) {
+      message = nullptr;
+    } catch (const Error& beyond_limits) {
+      child_.fail(fmt::format("wrote {}", beyond_limits.what()));
+    }
     if (!message.is_object())
-      child_.fail(fmt::format("wrote '{}' instead of a JSON object on one line{}", cut(printable(*line), shown_columns),
-                              number_that_is_not_json(*line)));
+      child_.fail(fmt::format("wrote '{}' instead of a JSON object on one line{}", cut(printable(line), shown_columns),
+                              number_that_is_not_json(line)));
     return message;
   }
 

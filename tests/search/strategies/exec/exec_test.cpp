@@ -176,6 +176,11 @@ TEST_F(Exec, FailuresKeepWhatWasMeasured) {
       {"floods", two + raw + "\"x\" * 40000000)\nspace._out.flush()\n", "a line of more than 16 MiB"},
       {"speaks", two + raw + "\"{}\\n\" * 5)\nspace._out.flush()\ntime.sleep(100)\n", "broke the protocol"},
       {"prints", two + raw + "\"hello\\n\")\nspace._out.flush()\ntime.sleep(100)\n", "wrote 'hello' instead"},
+      {"nests",
+       two + raw +
+           "json.dumps({\"type\": \"candidates\", \"candidates\": 0})[:-2] + \"[\" * 300000 + \"]\" * 300000 + " +
+           "\"}\\n\")\nspace._out.flush()\ntime.sleep(100)\n",
+       "wrote a message: expected at most 128 nested levels, found more"},
       {"knob", two + "space.evaluate({\"toy.k\": 1})\n", "wished for the knob 'toy.k', which the space does not have"},
       {"value", two + "space.evaluate({\"toy.k0\": [1]})\n", "a value of the knob toy.k0, found [1]"},
       {"id", two + "space.evaluate(123456)\n", "expected the id of a candidate, found 123456"},
