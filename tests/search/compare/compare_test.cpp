@@ -281,6 +281,20 @@ TEST(Contest, RandomIsNearZeroAndABetterStrategyAbove) {
   EXPECT_GE(rows[1].score_interval.high, rows[1].score);
 }
 
+// Regression test: the draws of repeats followed from the label, so that mcts and mcts:c=0.1 had different scores.
+TEST(Contest, EqualRunsHaveEqualFigures) {
+  const TableSpace space(bowl());
+  Contest twice = contest(2);
+  twice.entrants = {{"random", "random", {}}, {"again", "random", {}}};
+  const SpaceResult result = compete(space, twice, {}, {});
+  const Cell &one = result.cells[0], &other = result.cells[1];
+  EXPECT_EQ(one.runs, other.runs);
+  EXPECT_EQ(one.score, other.score);
+  EXPECT_EQ(one.short_score, other.short_score);
+  EXPECT_EQ(one.replicates, other.replicates);
+  EXPECT_EQ(one.score_curve, other.score_curve);
+}
+
 // Runs last for both budgets, whichever is longer. The scores differ by the draws of their bags.
 TEST(Contest, TheShortBudgetMayBeTheLongerOne) {
   const TableSpace space(bowl());
