@@ -84,7 +84,7 @@ class JsonReader {
     const std::string clean = records::may_have_nan(text) ? records::without_nan(text) : std::string();
     const std::string_view source = clean.empty() ? text : clean;
     JsonBuilder<Json> document(header_, records::limits, place_, [this](const std::string& section, Json& value) {
-      return section == "cache" && value.is_object() && take_entry(value);
+      return section == "cache" && take_entry(value);
     });
     try {
       Json::sax_parse(source, &document);
@@ -105,6 +105,9 @@ class JsonReader {
 
   // Takes an entry of a cache, so that it does not stay in the document.
   bool take_entry(const Json& entry) {
+    if (!entry.is_object())
+      throw Error(fmt::format("{}: expected configurations in the Kernel Tuner cache, found {} in number {}", place_,
+                              excerpt(entry), entries_ + 1));
     is_cache_ = true;
     if (builder_.knobs() == 0) declare();
     add_cached(entry);

@@ -42,6 +42,12 @@ TEST(RecordVariations, KernelTuner) {
             "1000 invalid");
 }
 
+TEST(RecordVariations, EveryEntryOfACacheIsAConfiguration) {
+  EXPECT_THAT([] { outcomes(cache(R"("1": {"a": 1, "time": 1}, "2": 7, "3": {"a": 3, "time": 3})")); },
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr(
+                  "file: expected configurations in the Kernel Tuner cache, found 7 in number 2")));
+}
+
 // They do not fit in 64 bits, and the nearest doubles are equal.
 TEST(RecordVariations, IntegersOfManyDigitsStayDistinct) {
   const std::string big = "1000000000000000000000000000000", next = "1000000000000000000000000000001";
