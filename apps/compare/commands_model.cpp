@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "apps/cli/commands.h"
 #include "apps/cli/flags.h"
@@ -11,6 +12,7 @@
 #include "apps/cli/write_file.h"
 #include "core/error.h"
 #include "core/progress.h"
+#include "core/text/text.h"
 #include "engine/learn/labelled.h"
 #include "engine/learn/recorded.h"
 #include "measure/sqlite/rows.h"
@@ -96,6 +98,18 @@ measure::sqlite::Rows table(const std::vector<Labelled>& sets, const std::vector
   return rows;
 }
 
+Error nothing_to_learn_from(const std::vector<Labelled>& sets, const std::string& leave_out) {
+  std::set<std::string> kernels, devices;
+  for (const Labelled& set : sets) {
+    kernels.insert(set.kernel);
+    devices.insert(set.device);
+  }
+  return Error(
+      fmt::format("--leave-out {0}: expected a {0} to leave out and others to learn from, each with at least {1} valid "
+                  "records, found {2} on {3}",
+                  leave_out, least_records, counted(kernels.size(), "kernel"), counted(devices.size(), "device")));
+}
+
 void run_eval(const ModelFlags& flags) {
   if (flags.stores.empty() && flags.spaces.empty()) throw Error("expected --store or --spaces, found none");
   compare::HeldOutOptions options = flags.options;
@@ -106,11 +120,7 @@ void run_eval(const ModelFlags& flags) {
     write_file(flags.points, engine::print_points(sets));
   }
   const std::vector<compare::HeldOutScore> scores = evaluate_held_out(sets, options);
-  if (scores.empty())
-    throw Error(
-        fmt::format("expected a {} to leave out and others to learn from, each with at least {} valid records, found "
-                    "{} sets of records",
-                    flags.leave_out, least_records, sets.size()));
+  if (scores.empty()) throw nothing_to_learn_from(sets, flags.leave_out);
   const measure::sqlite::Rows rows = table(sets, scores, options);
   constexpr std::string_view spare[] = {"learned from", "records", "interval", "90 % covers"};
   print_result(flags.json ? print_json(rows) : print_rows(rows, window_width(), spare));

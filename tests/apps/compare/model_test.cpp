@@ -112,7 +112,8 @@ TEST_F(ModelEval, MistakesAreNamed) {
   EXPECT_EQ(hollow.err, "deplo: matmul 4x4x4: expected at least one output, found none\n");
   const Ran alone = run_program({"deplo", "model", "eval", "--store", path(), "--leave-out", "device"});
   EXPECT_EQ(alone.code, 1);
-  EXPECT_THAT(alone.err, HasSubstr("a device to leave out"));
+  EXPECT_THAT(alone.err, HasSubstr("--leave-out device: expected a device to leave out"));
+  EXPECT_THAT(alone.err, HasSubstr(" on 1 device\n"));
 }
 
 // Times that were measured on PoCL: the roofline, which was not fitted to them, must roughly order each kernel's
