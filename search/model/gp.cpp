@@ -116,10 +116,8 @@ Along along(const MatrixF& points, const std::vector<Eigen::Index>& dimensions) 
 
 /// Adds f(value of i, value of j) to out(i, j), for all points i and j.
 void spread(const MatrixF& f, const Along& group, MatrixF& out) {
-  for (Eigen::Index j = 0; j < out.cols(); ++j) {
-    const float* const column = f.col(group.number[static_cast<std::size_t>(j)]).data();
-    for (Eigen::Index i = 0; i < out.rows(); ++i) out(i, j) += column[group.number[static_cast<std::size_t>(i)]];
-  }
+  const MatrixF rows = f(group.number, Eigen::all);  // one for each point, so that columns are added as vectors
+  for (Eigen::Index j = 0; j < out.cols(); ++j) out.col(j) += rows.col(group.number[static_cast<std::size_t>(j)]);
 }
 
 /// The reverse of spread(), for a symmetric matrix: for each two values, the sum over the pairs of points that have
