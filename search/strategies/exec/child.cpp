@@ -117,10 +117,11 @@ Child::~Child() {
 }
 
 void Child::send(std::string_view line) {
-  outgoing_ += line;
-  outgoing_ += '\n';
+  write_input();
   if (outgoing_.size() > max_queued_bytes)
     fail(fmt::format("does not read its standard input: {} MiB are waiting", max_queued_bytes >> 20));
+  outgoing_ += line;
+  outgoing_ += '\n';
   write_input();
 }
 

@@ -10,6 +10,7 @@
 #include "core/rng.h"
 #include "search/guarded.h"
 #include "search/loop.h"
+#include "search/strategies/exec/child.h"
 #include "search/strategies/exec/example.h"
 #include "search/toy_space.h"
 
@@ -241,6 +242,15 @@ TEST_F(Exec, AProgramThatDoesNotReadIsEnded) {
   const Outcome outcome{Status::build_error, 0, std::string(1 << 20, 'x'), 0};
   for (int i = 0; i < 400 && searcher.fault().empty(); ++i) searcher.tell(candidate, outcome);
   EXPECT_THAT(searcher.fault(), HasSubstr("does not read its standard input"));
+}
+
+// Regression test: a line of more than 64 MiB, such as the answer to "all", was a failure before the program could read
+// it.
+TEST(ExecStart, SendsALongLine) {
+  constexpr std::size_t bytes = std::size_t{65} << 20;
+  Child child("head -n 1 | wc -c");
+  child.send(std::string(bytes, 'x'));
+  EXPECT_EQ(child.line(std::chrono::steady_clock::now() + std::chrono::seconds(60)), std::to_string(bytes + 1));
 }
 
 TEST(ExecStart, SaysWhyItDoesNot) {
