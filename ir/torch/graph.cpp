@@ -120,8 +120,13 @@ void Builder::drop_input(Id id) {
 void Builder::restore_input(Id id, std::string_view name) {
   Node& node = nodes_[static_cast<std::size_t>(id)];
   CHECK(node.kind == Node::Kind::parameter);
-  names_.erase(node.name);
   node.kind = Node::Kind::input;
+  rename(id, name);
+}
+
+void Builder::rename(Id id, std::string_view name) {
+  Node& node = nodes_[static_cast<std::size_t>(id)];
+  names_.erase(node.name);
   node.name = new_name(name, node.kind);
 }
 

@@ -79,6 +79,8 @@ class Builder {
   void restore_input(Id, std::string_view name);
   /// Gives a parameter the values of an earlier node, converted to the parameter's dtype.
   void compute(Id parameter, Id source);
+  /// Gives a node another name.
+  void rename(Id, std::string_view name);
   /// Changes the distribution from which a parameter is drawn.
   void redraw(Id, Fill);
   const Node& node(Id id) const { return nodes_[static_cast<std::size_t>(id)]; }

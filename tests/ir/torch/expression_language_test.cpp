@@ -517,6 +517,29 @@ Wide(3, 2)(both(torch.randn(5, 3)))
             "mul(x, mul_c1) -> (3,) float32\n");
 }
 
+TEST(ExpressionLanguage, ParametersThatAConstructorUsesHaveTheirFullNames) {
+  EXPECT_EQ(calls(R"(
+class Scaled(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(n))
+        self.offset = self.weight.new_ones(n)
+    def forward(self, x): return x * self.weight + self.offset
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = Scaled(3), Scaled(3)
+    def forward(self, x): return self.second(self.first(x))
+Model()(torch.randn(2, 3))
+)"),
+            "full(shape=[3], value=1.0) -> (3,) float32\n"
+            "full(shape=[3], value=1.0) -> (3,) float32\n"
+            "mul(x, p_first_weight) -> (2, 3) float32\n"
+            "add(mul, full) -> (2, 3) float32\n"
+            "mul(add, p_second_weight) -> (2, 3) float32\n"
+            "add(mul_1, full_1) -> (2, 3) float32\n");
+}
+
 TEST(ExpressionLanguage, MatchSelectsByPatterns) {
   EXPECT_EQ(error_of(R"(
 from dataclasses import dataclass

@@ -244,7 +244,8 @@ Id Session::node_of(const Value& value) {
   Leaf& leaf = **value.as<Leaf*>();
   if (!leaf.id) {
     expect_room();
-    leaf.id = leaf.parameter ? builder_.parameter(parameter_name(leaf), leaf.type, leaf.source)
+    if (leaf.parameter) leaf.name_as_node = parameter_name(leaf);
+    leaf.id = leaf.parameter ? builder_.parameter(leaf.name_as_node, leaf.type, leaf.source)
                              : builder_.input(leaf.name.empty() ? "x" : leaf.name, leaf.type, leaf.source);
     if (leaf.strides) in_place_.strides().set_strided(builder_, *leaf.id, *leaf.strides, false);
   }
@@ -309,7 +310,16 @@ void Session::compute_parameters(const std::vector<Id>& outputs) {
   }
 }
 
+// A constructor may use a parameter before its module gets its own name.
+void Session::rename_parameters() {
+  for (const Leaf& leaf : leaves_) {
+    if (!leaf.parameter || !leaf.id) continue;
+    if (const std::string name = parameter_name(leaf); name != leaf.name_as_node) builder_.rename(*leaf.id, name);
+  }
+}
+
 Graph Session::finish(const std::vector<Id>& outputs) {
+  rename_parameters();
   compute_parameters(outputs);
   Graph graph = builder_.finish(outputs);
   graph.note = note_;

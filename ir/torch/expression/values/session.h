@@ -146,6 +146,7 @@ class Session {
     Id since = 0;               // older nodes are older than the parameter
     std::vector<std::pair<Id, std::string>> inputs = {};  // the dropped inputs and their names
   };
+  void rename_parameters();
   void compute_parameters(const std::vector<Id>& outputs);
   bool computes(const Drawn&, const std::vector<bool>& needed);
   Builder builder_;

@@ -55,6 +55,7 @@ struct Leaf {
   std::string name;  // an attribute of `parent`, or a variable; may be empty
   const Object* parent = nullptr;
   std::optional<Id> id;
+  std::string name_as_node = {};      // of a parameter: the name with which it became a node
   std::optional<Shape> strides = {};  // of a parameter in PyTorch's memory; nullopt if it is contiguous
 };
 struct Builtin {
