@@ -168,6 +168,15 @@ bool are_equal_records(Session& session, const Value& a, const Value& b, int lev
   });
 }
 
+// Whether two dicts have the same keys with equal values, in any order.
+bool are_equal_dicts(Session& session, const Dict& a, const Dict& b, int levels) {
+  return a.items.size() == b.items.size() && std::ranges::all_of(a.items, [&](const auto& item) {
+           session.spend(1 + b.items.size() / 8);
+           const Value* other = find_item(b, item.first);
+           return other && are_equal(session, item.second, *other, levels);
+         });
+}
+
 }  // namespace
 
 bool are_equal(Session& session, const Value& a, const Value& b, int levels) {
@@ -179,6 +188,7 @@ bool are_equal(Session& session, const Value& a, const Value& b, int levels) {
     return std::ranges::equal(*p->items, *q->items,
                               [&](const Value& x, const Value& y) { return are_equal(session, x, y, levels - 1); });
   }
+  if (a.as<Dict*>() && b.as<Dict*>()) return are_equal_dicts(session, **a.as<Dict*>(), **b.as<Dict*>(), levels - 1);
   auto *const *x = a.as<Object*>(), *const *y = b.as<Object*>();
   if (!x || is_complex(a)) return equal(a, b);
   const Class* type = (*x)->type;

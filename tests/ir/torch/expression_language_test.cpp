@@ -235,6 +235,8 @@ TEST(ExpressionLanguage, ListsCompareTheirElementsAsPythonDoes) {
   EXPECT_EQ(x("P(1, (Q(1), 2)) == P(1, (Q(1), 2)) and P(1, (Q(1), 2)) != P(1, (Q(2), 2))"), 1);
   EXPECT_EQ(x("[P(1), P(2)].index(P(2)) == 1 and [Q(1), Q(1)].count(Q(1)) == 2"), 1);
   EXPECT_EQ(x("[3, 5, 7][torch.tensor([2, 1]).max()] == 7"), 1);
+  EXPECT_EQ(x("{'a': [1], 'b': Q(2)} == {'b': Q(2), 'a': [1]} and [{}] == [{}]"), 1);
+  EXPECT_EQ(x("{'a': 1} == {'a': 2} or {'a': 1} == {'b': 1} or {} == {'a': 1} or {} is {}"), 2);
 }
 
 TEST(ExpressionLanguage, EnumerationsHaveNamesAnOrderAndTexts) {
