@@ -519,6 +519,14 @@ Wide(3, 2)(both(torch.randn(5, 3)))
             "mul(x, mul_c1) -> (3,) float32\n");
 }
 
+TEST(ExpressionLanguage, RoundsByAllDigitsOfTheDouble) {
+  EXPECT_EQ(value("round(2.675, 2)"), 2.67);
+  EXPECT_EQ(value("round(0.125, 2)"), 0.12);
+  EXPECT_EQ(value("round(0.375, 2)"), 0.38);
+  EXPECT_EQ(value("round(1350.0, -2)"), 1400);
+  EXPECT_EQ(value("[0] * round(4, 1) == [0] * 4 and round(1250, -2)"), 1200);
+}
+
 TEST(ExpressionLanguage, ParametersThatAConstructorUsesHaveTheirFullNames) {
   EXPECT_EQ(calls(R"(
 class Scaled(nn.Module):

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 
 #include "ir/torch/expression/functions/library.h"
@@ -195,13 +196,20 @@ Value slice(const Call& c) {
   return {Slice{part("start"), part("stop"), part("step")}};
 }
 
-// Python rounds halves to even, as nearbyint does.
+// Returns a number with so many digits after the point, as Python rounds it: by all digits that the double has.
+double rounded_to(double number, std::int64_t digits) {
+  if (digits >= 0)
+    return std::strtod(fmt::format("{:.{}f}", number, std::min<std::int64_t>(digits, 400)).c_str(), nullptr);
+  const double unit = std::pow(10.0, static_cast<double>(std::min<std::int64_t>(-digits, 300)));
+  return std::nearbyint(number / unit) * unit;
+}
+
+// Python rounds halves to even, as nearbyint does. Integers remain integers.
 Value round(const Call& c) {
-  if (c.given("ndigits")) {
-    const double scale = std::pow(10.0, static_cast<double>(std::clamp<std::int64_t>(c.integer("ndigits"), -300, 300)));
-    return {std::nearbyint(c.number("number") * scale) / scale};
-  }
-  const double d = std::nearbyint(c.number("number"));
+  const bool whole = !c.given("ndigits") || to_integer(c.value("number"));
+  const std::int64_t digits = c.given("ndigits") ? c.integer("ndigits") : 0;
+  const double d = rounded_to(c.number("number"), digits);
+  if (!whole) return {d};
   if (!(std::abs(d) < 0x1p63)) c.fail("number", "a number that fits in 64 bits");
   return {static_cast<std::int64_t>(d)};
 }
