@@ -182,7 +182,8 @@ Value Interpreter::super_attribute(const Super& super, std::string_view name) {
       if (found != (*c)->attributes.end()) return bound(found->second, {super.self});
     } else {
       if (name == "__init__" || (name == "forward" && super.self->module))
-        return {Super{super.owner, super.self, true}};
+        return {Super{.owner = super.owner, .self = super.self, .of_module = true}};
+      if (name == "__call__") return {Super{.owner = super.owner, .self = super.self, .is_call = true}};
       if (const Function* f = find_function(of_module, name))
         return {Builtin{f, std::make_shared<const Value>(Value{super.self})}};
     }
@@ -203,8 +204,9 @@ Value Interpreter::object_attribute(Object* object, std::string_view name) {
     for (const std::string_view field : fields_of(*object->type)) fields.push_back({field});
     return make_list(std::move(fields));
   }
-  const bool is_module = object->module || (object->type && object->type->is_module);
-  if (const Function* f = is_module ? find_function(of_module, name) : nullptr)
+  const bool of_torch = is_module({object});
+  if (of_torch && name == "__call__") return {object};
+  if (const Function* f = of_torch ? find_function(of_module, name) : nullptr)
     return {Builtin{f, std::make_shared<const Value>(Value{object})}};
   std::vector<std::string> known = function_names(of_module);
   for (const auto& [attribute, value] : object->attributes)

@@ -74,6 +74,7 @@ Value Interpreter::invoke_any(const Value& function, Arguments arguments) {
   if (auto* const* object = function.as<Object*>()) return invoke_object(*object, std::move(arguments));
   if (const Opaque* o = function.as<Opaque>(); o && (o->name == "TypeVar" || o->name == "auto")) return function;
   if (const Super* super = function.as<Super>()) {  // super().__init__(…), or forward of an object that has a module
+    if (super->is_call) return call_module(super->self, std::move(arguments));
     if (!super->of_module) return {};
     if (super->self->module) return invoke_module(super->self, std::move(arguments));
     if (super->self->type->module) initialise(super->self, *super->self->type->module, std::move(arguments));
@@ -466,14 +467,19 @@ void Interpreter::initialise(Object* object, const ModuleType& type, Arguments a
 }
 
 Value Interpreter::invoke_object(Object* object, Arguments arguments) {
-  const bool is_module = object->module || object->type->is_module;
-  const Value* method = find_attribute(object->type, is_module ? "forward" : "__call__");
   for (const Value& argument : arguments.positional)  // make inputs in the order of the arguments
     if (auto* const* leaf = argument.as<Leaf*>(); leaf && !(*leaf)->parameter) session_.tensor(argument);
-  if (method && !is_module) return invoke(bound(*method, {object}), std::move(arguments));
+  if (const Value* method = find_attribute(object->type, "__call__"))
+    return invoke(bound(*method, {object}), std::move(arguments));
+  if (is_module({object})) return call_module(object, std::move(arguments));
+  throw Error(fmt::format("expected a method __call__(self, …) of a called object, found {}", describe({object})));
+}
+
+// Calls `forward` and the hooks of a module, as __call__ of nn.Module does.
+Value Interpreter::call_module(Object* object, Arguments arguments) {
+  const Value* method = find_attribute(object->type, "forward");
   if (!method && !object->module)
-    throw Error(fmt::format("{}: expected a method {}(self, …), found none", object->type->definition->name,
-                            is_module ? "forward" : "__call__"));
+    throw Error(fmt::format("{}: expected a method forward(self, …), found none", object->type->definition->name));
   run_hooks(*object, arguments);
   const Values inputs = arguments.positional;
   Value result =

@@ -123,6 +123,7 @@ class Interpreter {
   Value run_generator(const Closure&, Scope&);
   Value invoke_written(const Closure&, Scope&);
   Value invoke_object(Object*, Arguments);
+  Value call_module(Object*, Arguments);
   void run_hooks(Object&, Arguments&);
   Value run_hooks_after(Object&, const Values& inputs, Value result);
   Value invoke_module(Object*, Arguments);

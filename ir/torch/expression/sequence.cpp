@@ -92,17 +92,35 @@ torch::Values sample_values(Session& session, const Value& tensor, std::vector<I
   return values;
 }
 
+namespace {
+
+// Returns what `__bool__` or else `__len__` of an object gives as its truth; nullopt if its class has neither.
+std::optional<bool> own_truth(Session& session, const Value& value) {
+  auto* const* object = value.as<Object*>();
+  for (const std::string_view name : {"__bool__", "__len__"}) {
+    if (!object || !find_attribute((*object)->type, name)) continue;
+    const Value result = session.invoke(session.attribute(value, name), {});
+    const std::optional<std::int64_t> truth = to_integer(result);
+    if (!truth) throw Error(fmt::format("{}: expected True, False or an integer, found {}", name, describe(result)));
+    return *truth != 0;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 bool is_true(Session& session, const Value& value) {
   if (value.none()) return false;
   if (const auto number = to_number(value)) return *number != 0;
   if (const auto* s = value.as<std::string_view>()) return !s->empty();
   if (const List* list = value.as<List>()) return !list->items->empty();
   if (auto* const* dict = value.as<Dict*>()) return !(*dict)->items.empty();
-  if (auto* const* object = value.as<Object*>(); object && holds_others(**object)) return !(*object)->items.empty();
   if (is_complex(value)) {
     const Value not_zero = session.attribute(value, "__ne__");
     return is_true(session, session.invoke(not_zero, {{{std::int64_t{0}}}, {}}));
   }
+  if (const std::optional<bool> own = own_truth(session, value)) return *own;
+  if (auto* const* object = value.as<Object*>(); object && holds_others(**object)) return !(*object)->items.empty();
   if (!is_tensor(value)) return true;
   const torch::Values values = known_values(session, value);
   if (values.size() != 1)

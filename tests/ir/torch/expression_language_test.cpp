@@ -519,6 +519,52 @@ Wide(3, 2)(both(torch.randn(5, 3)))
             "mul(x, mul_c1) -> (3,) float32\n");
 }
 
+TEST(ExpressionLanguage, AModuleMayDefineItsOwnCall) {
+  EXPECT_EQ(error_of(R"(
+class Doubled(nn.Module):
+    def __call__(self, x): return x * 2
+class Counted(nn.Module):
+    calls = 0
+    def forward(self, x, scale=1): return x * scale
+    def __call__(self, *args, **options):
+        self.calls += 1
+        return super().__call__(*args, **options) + 1
+class Derived(Counted):
+    def forward(self, x, scale=1): return x - scale
+counted, derived, linear = Counted(), Derived(), nn.Linear(2, 2)
+assert Doubled()(3) == 6 and counted(3, scale=2) == 7 and counted.__call__(1) == 2 and counted.calls == 2
+assert derived(3) == 3 and counted.forward(3) == 3
+counted.register_forward_hook(lambda module, inputs, result: result * 10)
+assert counted(1) == 11
+assert callable(counted) and callable(linear) and not callable(object())
+linear.__call__(torch.randn(3, 2))
+)"),
+            "");
+  EXPECT_NE(error_of("x = object()\nx()").find("expected a method __call__(self, …) of a called object"),
+            std::string::npos);
+}
+
+TEST(ExpressionLanguage, ObjectsHaveTheTruthOfTheirMethods) {
+  EXPECT_EQ(error_of(R"(
+class Flag:
+    def __init__(self, on): self.on = on
+    def __bool__(self): return self.on
+    def __len__(self): return 1
+class Bag:
+    def __init__(self, *items): self.items = items
+    def __len__(self): return len(self.items)
+class Plain: pass
+assert Flag(True) and not Flag(False) and Bag(0) and not Bag() and Plain() and object()
+assert (Bag() or 3) == 3 and [1 if b else 0 for b in (Bag(), Bag(1))] == [0, 1]
+assert str(object()) and not isinstance(object(), nn.Module)
+torch.randn(2)
+)"),
+            "");
+  EXPECT_NE(error_of("class A:\n  def __bool__(self): return 'x'\n1 if A() else 2")
+                .find("__bool__: expected True, False or an integer, found the string 'x'"),
+            std::string::npos);
+}
+
 TEST(ExpressionLanguage, RoundsByAllDigitsOfTheDouble) {
   EXPECT_EQ(value("round(2.675, 2)"), 2.67);
   EXPECT_EQ(value("round(0.125, 2)"), 0.12);

@@ -73,11 +73,6 @@ Value pairs(const Call& c) {
   return make_list(std::move(all));
 }
 
-bool is_module(const Value& value) {
-  auto* const* object = value.as<Object*>();
-  return object && ((*object)->module || ((*object)->type && (*object)->type->is_module));
-}
-
 // PyTorch's modules keep statistics in buffers. Here, they are drawn as parameters are.
 bool is_buffer(const Object& object, std::string_view name) {
   const bool is_statistic = name == "running_mean" || name == "running_var" || name == "num_batches_tracked";

@@ -16,7 +16,11 @@ namespace objects {
 namespace {
 
 bool is_class(const Value& x) { return x.as<Class*>() || x.as<const ModuleType*>() || x.as<ModuleBase>(); }
-bool is_function(const Value& x) { return x.as<Builtin>() || x.as<Method>() || is_class(x) || x.as<Object*>(); }
+bool is_function(const Value& x) {
+  auto* const* object = x.as<Object*>();
+  const bool has_call = is_module(x) || (object && find_attribute((*object)->type, "__call__"));
+  return x.as<Builtin>() || x.as<Method>() || is_class(x) || has_call;
+}
 
 bool is_builtin_instance(const Value& value, std::string_view name) {
   const List* list = value.as<List>();
@@ -51,7 +55,7 @@ bool is_instance(const Value& value, const Value& type) {
   auto* const* object = value.as<Object*>();
   if (const List* several = type.as<List>())
     return std::ranges::any_of(*several->items, [&](const Value& t) { return is_instance(value, t); });
-  if (type.as<ModuleBase>()) return object && ((*object)->module || (*object)->type->is_module);
+  if (type.as<ModuleBase>()) return is_module(value);
   if (auto* const* c = type.as<Class*>()) return object && derives((*object)->type, *c);
   if (auto* const* m = type.as<const ModuleType*>()) return object && (*object)->module == *m;
   if (const Builtin* b = type.as<Builtin>()) return is_builtin_instance(value, b->function->name);

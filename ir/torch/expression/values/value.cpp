@@ -26,9 +26,10 @@ std::string describe(const Value& value) {
       [](const Leaf* l) -> string { return l->parameter ? "a parameter" : "a tensor"; },
       [](const Object* o) {
         const bool is_complex = o->type && o->type->is_complex;
-        return fmt::format("a {}", is_complex ? "complex tensor"
-                                   : o->type  ? o->type->definition->name
-                                              : o->module->name);
+        return fmt::format("a {}", is_complex  ? "complex tensor"
+                                   : o->type   ? o->type->definition->name
+                                   : o->module ? o->module->name
+                                               : "plain object");
       },
       [](const Builtin& b) { return fmt::format("the function {}", b.function->name); },
       [](const Method& m) { return fmt::format("the function {}", m.closure->definition->name); },
@@ -54,6 +55,11 @@ std::optional<double> to_number(const Value& value) {
 }
 
 bool is_tensor(const Value& value) { return value.as<Tensor>() || value.as<Leaf*>(); }
+bool is_module(const Value& value) {
+  auto* const* object = value.as<Object*>();
+  return object && ((*object)->module || ((*object)->type && (*object)->type->is_module));
+}
+
 bool is_complex(const Value& value) {
   auto* const* object = value.as<Object*>();
   return object && (*object)->type && (*object)->type->is_complex;
@@ -122,7 +128,7 @@ bool equal(const Value& a, const Value& b) {
 const Value* find_attribute(const Class* type, std::string_view name) {
   if (!type) return nullptr;
   for (const Class* c : type->line) {
-    if (!c && (name == "__init__" || name == "forward")) return nullptr;
+    if (!c && (name == "__init__" || name == "forward" || name == "__call__")) return nullptr;
     if (!c) continue;
     if (const auto found = c->attributes.find(name); found != c->attributes.end()) return &found->second;
   }

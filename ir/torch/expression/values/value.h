@@ -105,6 +105,7 @@ struct Super {         // super() in a method of `owner`
   const Class* owner = nullptr;
   Object* self = nullptr;
   bool of_module = false;  // the method that it names is one of nn.Module or of a module of torch.nn
+  bool is_call = false;    // the method that it names is __call__ of nn.Module
 };
 struct Opaque {  // a name without a meaning here, such as typing.Optional
   std::string_view name;
@@ -167,6 +168,8 @@ bool is_tensor(const Value&);
 /// Whether a value is a member of an enumeration of strings.
 bool is_text_member(const Value&);
 bool is_parameter(const Value&);
+/// Whether a value is an object of a module of torch.nn, or of a class that is derived from nn.Module.
+bool is_module(const Value&);
 /// Whether a value has complex numbers. It is an object of the class Complex (functions/written_complex.cpp).
 bool is_complex(const Value&);
 /// Returns the leaf that a value is, or that holds the parts of complex numbers; null for other values.
@@ -177,7 +180,7 @@ Value make_list(Values items);         // a tuple; throws Error if tuples are ne
 /// Python's `==` for values other than tensors. Values of different kinds are unequal.
 bool equal(const Value&, const Value&);
 /// Returns the attribute of the class or of the first base that has it, in Python's order of lookup. Returns null if
-/// there is none, or if it is the constructor or `forward` of nn.Module or of a module of torch.nn.
+/// there is none, or if it is the constructor, `forward` or `__call__` of nn.Module or of a module of torch.nn.
 const Value* find_attribute(const Class*, std::string_view name);
 /// Whether the class is `base`, or is derived from it.
 bool derives(const Class*, const Class* base);
