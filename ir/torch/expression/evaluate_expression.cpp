@@ -99,7 +99,13 @@ Value Interpreter::binary(const Expr& e, Scope& scope) {
 }
 
 Value Interpreter::name(const Expr& e, Scope& scope) {
-  if (const Scope* found = find_scope(scope, globals_, e.text)) return found->variables.find(e.text)->second;
+  if (const Scope* found = find_scope(scope, globals_, e.text)) {
+    const Value& value = found->variables.find(e.text)->second;
+    if (const Missing* import = value.as<Missing>())
+      fail(where_, e.place,
+           fmt::format("expected a name that has a value, found `{}`, whose import fails: {}", e.text, import->what));
+    return value;
+  }
   if (const std::string builtin = written_name(in_python, e.text); !builtin.empty()) return written(builtin);
   Value found = find_global(e.text);
   if (!found.as<Missing>()) return found;

@@ -130,19 +130,21 @@ Interpreter::Flow Interpreter::attempt(const Statement& s, Scope& scope) {
 // Executes the rest of `try`. Only an import that fails has a handler. All other errors end the evaluation: a handler
 // would hide that deplo lacks a function which PyTorch has.
 Interpreter::Flow Interpreter::attempt_with_handlers(const Statement& s, Scope& scope) {
-  const int calls = calls_, expressions = expressions_, statements = statements_;
+  const int calls = calls_, expressions = expressions_, statements = statements_, handlers = import_handlers_;
+  const auto handler =
+      std::find_if(s.body.begin() + 1, s.body.end(), [](const Statement& arm) { return handles_imports(arm.value); });
+  if (handler != s.body.end()) ++import_handlers_;
   Flow flow = Flow::next;
   try {
     flow = execute(s.body[0].body, scope);
   } catch (const MissingImport& e) {
-    const auto handler =
-        std::find_if(s.body.begin() + 1, s.body.end(), [](const Statement& arm) { return handles_imports(arm.value); });
     if (handler == s.body.end()) throw;
-    calls_ = calls, expressions_ = expressions, statements_ = statements;
+    calls_ = calls, expressions_ = expressions, statements_ = statements, import_handlers_ = handlers;
     if (!handler->name.empty())
       scope.variables.insert_or_assign(handler->name, Value{session_.text(std::string(e.what()))});
     return execute(handler->body, scope);
   }
+  import_handlers_ = handlers;
   return flow == Flow::next ? execute(s.otherwise, scope) : flow;
 }
 

@@ -152,7 +152,8 @@ void Interpreter::import(const Statement& s, Scope& scope) {
   try {
     placed(s.place, [&] { scope.variables.insert_or_assign(s.name, find_import(s.module, member_of)); });
   } catch (const PlacedError& e) {
-    throw MissingImport(e.what());
+    if (import_handlers_ > 0) throw MissingImport(e.what());
+    scope.variables.insert_or_assign(s.name, Value{Missing{session_.text(e.what())}});
   }
 }
 

@@ -144,6 +144,7 @@ class Interpreter {
   Session session_;
   Scope globals_;
   int calls_ = 0, expressions_ = 0, statements_ = 0;
+  int import_handlers_ = 0;                     // the enclosing `try` statements that handle an import that fails
   std::optional<Value> expression_, assigned_;  // values of the last expression and assignment at top level
   Place expression_at_, assigned_at_;
   Value returned_;

@@ -205,6 +205,17 @@ TEST(ExpressionLanguage, AnImportThatFailsHasAHandler) {
   EXPECT_EQ(x("def f(): import xformers\ntry: f()\nexcept ImportError: x = 5"), 5);
 }
 
+TEST(ExpressionLanguage, AnImportThatFailsIsRefusedWhereItsNameIsUsed) {
+  const std::string imports = "from tqdm import tqdm\nimport matplotlib.pyplot as plt\n";
+  EXPECT_EQ(error_of(imports + "def plot(x): plt.plot(tqdm(x))\ntorch.randn(2)"), "");
+  EXPECT_EQ(error_of(imports + "plt.plot(3)"),
+            "<expression>:3:1: expected a name that has a value, found `plt`, whose import fails: <expression>:2:8: "
+            "expected torch, math, numpy, einops, a module of Python's library or a name in one of them, found "
+            "matplotlib.pyplot");
+  EXPECT_NE(error_of("try: import math\nexcept ImportError: pass\nimport tqdm\ntqdm").find("whose import fails"),
+            std::string::npos);
+}
+
 TEST(ExpressionLanguage, AFinallyBlockAlwaysRuns) {
   const auto x = [](std::string text) {
     return parse_expression(text.append("\ntorch.full((1,), x)")).nodes[0].number("value");
