@@ -62,13 +62,21 @@ bool Interpreter::matches_items(const Expr& pattern, const Value& value, Scope& 
 bool Interpreter::matches_dict(const Expr& pattern, const Value& value, Scope& scope) {
   auto* const* dict = value.as<Dict*>();
   if (!dict) return false;
+  Dict rest = **dict;
   for (std::size_t i = 0; i < pattern.children.size(); i += 2) {
-    if (pattern.children[i].kind == Expr::Kind::absent)
-      fail(where_, pattern.children[i + 1].place, "expected a key and a pattern in a pattern of a dict, found `**`");
-    const Value* item = find_item(**dict, evaluate(pattern.children[i], scope));
+    const Expr& part = pattern.children[i + 1];
+    if (pattern.children[i].kind == Expr::Kind::absent) {  // `**rest`, the last part
+      Dict* others = session_.make_dict();
+      others->items = std::move(rest.items);
+      assign(part, {others}, scope);
+      break;
+    }
+    const Value key = evaluate(pattern.children[i], scope);
+    const Value* item = find_item(**dict, key);
     if (!item) return false;
     const Value found = *item;
-    if (!matches(pattern.children[i + 1], found, scope)) return false;
+    std::erase_if(rest.items, [&](const auto& other) { return equal(other.first, key); });
+    if (!matches(part, found, scope)) return false;
   }
   return true;
 }

@@ -633,12 +633,15 @@ def kind(value):
         case [1, *rest]: return rest
         case [*_, 9]: return "nine"
         case {"act": act, "size": [n, _]}: return act + str(n)
+        case {"kind": "open", **rest}: return rest
         case Point(0, y): return y
         case Point(x=x, y=7): return x
         case _: return "other"
 match = [kind(v) for v in (1, -1, None, Mode.FAST, "gelu", "tanh", 101, 2.5, (), [3], (4, 5), [1, 2, 3], (2, 3, 9))]
 assert match == ["bit", "minus", "none", "mode", "gelu", "text", "large 101", 2.5, "empty", 3, 9, [2, 3], "nine"]
 assert kind({"act": "elu", "size": (6, 6), "more": 1}) == "elu6" and kind({"act": 1}) == "other" and kind(50) == "other"
+more = {"kind": "open", "a": 1, "b": 2}
+assert kind(more) == {"a": 1, "b": 2} and len(more) == 3 and kind({"kind": "open"}) == {}
 assert kind(Point(0, 3)) == 3 and kind(Point(4, 7)) == 4 and kind(Point(4, 4)) == "other"
 for i in range(3):
     match i:
