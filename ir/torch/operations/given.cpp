@@ -69,6 +69,10 @@ bool Given::flag(std::string_view argument, bool fallback) const {
   return expression_ != nullptr ? expression_->flag(argument) : file_->flag(argument, fallback);
 }
 
+bool Given::truth(std::string_view argument, bool fallback) const {
+  return expression_ != nullptr ? expression_->truth(argument) : file_->flag(argument, fallback);
+}
+
 std::string Given::text(std::string_view argument, std::string_view fallback) const {
   if (!has(argument)) return std::string(fallback);
   return expression_ != nullptr ? std::string(expression_->text(argument)) : file_->text(argument, fallback);

@@ -47,6 +47,8 @@ class Given : public Caller {
   std::int64_t integer(std::string_view argument) const;
   std::int64_t integer(std::string_view argument, std::int64_t fallback) const;
   bool flag(std::string_view argument, bool fallback) const;
+  /// Returns a flag that PyTorch tests by `if` in an expression: None and 0 are false there.
+  bool truth(std::string_view argument, bool fallback) const;
   std::string text(std::string_view argument, std::string_view fallback) const;
   bool is_text(std::string_view argument) const;
   /// A single integer counts as a list.

@@ -366,6 +366,9 @@ const std::vector<Case> module_cases = {
      "add(select_2, linear_1) -> (1, 3) float32|"
      "relu(add) -> (1, 3) float32|"
      "stack(relu) -> (1, 1, 3) float32"},
+    {"nn.Linear(3, 4, bias=None)(x)", "linear(x, p_weight) -> (2, 4) float32"},
+    {"nn.LayerNorm(3, bias=0)(x)", "layer_norm(x, p_weight, dims=1) -> (2, 3) float32"},
+    {"nn.LayerNorm(3, elementwise_affine=None)(x)", "layer_norm(x, dims=1) -> (2, 3) float32"},
     {"nn.Dropout(0.1)(nn.Identity(54)(x))", ""},
     {"nn.Flatten()(q)", "reshape(q, shape=[2, 20]) -> (2, 20) float32"},
     {"nn.Sequential(nn.Linear(3, 8, bias=False), nn.ReLU(), nn.Linear(8, 3, False))(x)",

@@ -39,7 +39,7 @@ Fill uniform(std::int64_t in) {
 // of elements in the sum of one result.
 void add_weight_and_bias(const Call& c, Object& o, const Shape& weight, std::int64_t out, std::int64_t in) {
   add_parameter(c, o, "weight", weight, uniform(in));
-  const bool bias = c.flag("bias");
+  const bool bias = c.truth("bias");
   o.attributes.insert_or_assign("bias", Value{});
   if (bias) add_parameter(c, o, "bias", {out}, uniform(in));
 }
@@ -55,11 +55,11 @@ constexpr Fill norm_bias = {Fill::Draw::uniform, -0.5, 0.5};
 
 void build_rms_norm(const Call& c, Object& o) {
   o.attributes.insert_or_assign("normalized_shape", python::make_tuple(c.integers("normalized_shape")));
-  if (c.flag("elementwise_affine")) add_parameter(c, o, "weight", c.integers("normalized_shape"), norm_weight);
+  if (c.truth("elementwise_affine")) add_parameter(c, o, "weight", c.integers("normalized_shape"), norm_weight);
 }
 
 void build_layer_norm(const Call& c, Object& o) {
-  const bool affine = c.flag("elementwise_affine"), bias = c.flag("bias");
+  const bool affine = c.truth("elementwise_affine"), bias = c.truth("bias");
   o.attributes.insert_or_assign("bias", Value{});
   o.attributes.insert_or_assign("normalized_shape", python::make_tuple(c.integers("normalized_shape")));
   if (affine) add_parameter(c, o, "weight", c.integers("normalized_shape"), norm_weight);
@@ -99,7 +99,7 @@ void build_conv(const Call& c, Object& o) {
 }
 
 void add_affine(const Call& c, Object& o, const Shape& channels) {
-  if (!c.flag("affine")) return;
+  if (!c.truth("affine")) return;
   add_parameter(c, o, "weight", channels, norm_weight);
   add_parameter(c, o, "bias", channels, norm_bias);
 }
@@ -107,9 +107,9 @@ void add_affine(const Call& c, Object& o, const Shape& channels) {
 // The statistics are not 0 and 1, because these would hide a kernel that omits them.
 void build_batch_norm(const Call& c, Object& o) {
   const Shape channels = {extent(c, "num_features")};
-  if (!c.flag("track_running_stats")) o.attributes.insert_or_assign("training", Value{true});
+  if (!c.truth("track_running_stats")) o.attributes.insert_or_assign("training", Value{true});
   add_affine(c, o, channels);
-  if (c.flag("track_running_stats")) {
+  if (c.truth("track_running_stats")) {
     add_parameter(c, o, "running_mean", channels, norm_bias);
     add_parameter(c, o, "running_var", channels, norm_weight);
     const Attributes zero = {{"shape", Shape{}}, {"value", 0.0}, {"dtype", DType::i64}};
@@ -122,7 +122,7 @@ void build_batch_norm(const Call& c, Object& o) {
 
 void build_instance_norm(const Call& c, Object& o) {
   const Shape channels = {extent(c, "num_features")};
-  if (c.flag("track_running_stats")) c.fail("track_running_stats", "False (no other value is supported)");
+  if (c.truth("track_running_stats")) c.fail("track_running_stats", "False (no other value is supported)");
   add_affine(c, o, channels);
 }
 

@@ -263,6 +263,8 @@ bool Call::flag(std::string_view parameter) const {
   return *b;
 }
 
+bool Call::truth(std::string_view parameter) const { return is_true(session, value(parameter)); }
+
 std::string_view Call::text(std::string_view parameter) const {
   const auto* s = value(parameter).as<std::string_view>();
   if (!s || s->size() > max_name_bytes) fail(parameter, "a short string");

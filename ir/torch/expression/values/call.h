@@ -45,6 +45,9 @@ class Call {
   Value scalar(std::string_view parameter) const;
   double number(std::string_view parameter) const;
   bool flag(std::string_view parameter) const;
+  /// Returns Python's truth of an argument that PyTorch tests by `if`: None and 0 are false. `flag` refuses them, as
+  /// PyTorch's operators do.
+  bool truth(std::string_view parameter) const;
   std::string_view text(std::string_view parameter) const;
   /// Returns the strides of a tensor of that shape that a parameter `memory_format` requests; nullopt if it requests
   /// none.

@@ -186,7 +186,7 @@ Id gaussian_nll_loss(const Given& g) {
   const Id d = difference(g);
   const Id var = g.apply("maximum", g.tensor("var"), g.number("eps", 1e-6));
   Id losses = g.apply("mul", g.apply("add", g.apply("log", var), g.apply("div", squared(g, d), var)), 0.5);
-  if (g.flag("full", false)) losses = g.apply("add", losses, 0.5 * std::log(2 * std::numbers::pi));
+  if (g.truth("full", false)) losses = g.apply("add", losses, 0.5 * std::log(2 * std::numbers::pi));
   return reduced(g, losses);
 }
 

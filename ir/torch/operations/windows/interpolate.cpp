@@ -166,7 +166,7 @@ python::Value call_interpolate(const python::Call& c) {
   const std::string mode = g.text("mode", "nearest");
   check_mode(c, mode, dims);
   if (c.given("size") == c.given("scale_factor")) c.fail("size", "either size or scale_factor");
-  const bool antialias = c.has("antialias") && c.flag("antialias");
+  const bool antialias = c.has("antialias") && c.truth("antialias");
   if (antialias && mode != "bilinear" && mode != "bicubic") c.fail("antialias", "False except in bilinear and bicubic");
   const bool corners = g.flag("align_corners", false), again = g.flag("recompute_scale_factor", false);
   const std::vector<double> factors = c.given("scale_factor") ? factors_of(c, dims) : std::vector<double>(dims, 0);

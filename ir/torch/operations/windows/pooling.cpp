@@ -163,7 +163,7 @@ Id max_pool(const Given& g) {
 
 python::Value call_max_pool(const python::Call& call) {
   const Given g(call);
-  return g.flag("return_indices", false) ? results_of(max_and_indices(g)) : results_of(max_pool(g));
+  return g.truth("return_indices", false) ? results_of(max_and_indices(g)) : results_of(max_pool(g));
 }
 
 std::vector<Id> read_max_pool_with_indices(pt2::Call& call) {
@@ -294,7 +294,7 @@ Id adaptive(const Given& g, bool mean) {
 Id adaptive_avg_pool(const Given& g) { return adaptive(g, true); }
 
 Id adaptive_max_pool(const Given& g) {
-  if (g.flag("return_indices", false)) g.fail("return_indices", "False (no other value is supported)");
+  if (g.truth("return_indices", false)) g.fail("return_indices", "False (no other value is supported)");
   return adaptive(g, false);
 }
 
