@@ -370,6 +370,10 @@ const std::vector<Case> module_cases = {
     {"nn.LayerNorm(3, bias=0)(x)", "layer_norm(x, p_weight, dims=1) -> (2, 3) float32"},
     {"nn.LayerNorm(3, elementwise_affine=None)(x)", "layer_norm(x, dims=1) -> (2, 3) float32"},
     {"nn.Dropout(0.1)(nn.Identity(54)(x))", ""},
+    {"F.gumbel_softmax(y, tau=0.5)",
+     "log(x_1) -> (2, 3) float32|neg(log_1) -> (2, 3) float32|log(neg) -> (2, 3) float32|"
+     "neg(log_2) -> (2, 3) float32|add(y, neg_1) -> (2, 3) float32|div(add, div_c1) -> (2, 3) float32|"
+     "softmax(div, dim=1) -> (2, 3) float32"},
     {"nn.Flatten()(q)", "reshape(q, shape=[2, 20]) -> (2, 20) float32"},
     {"nn.Sequential(nn.Linear(3, 8, bias=False), nn.ReLU(), nn.Linear(8, 3, False))(x)",
      "linear(x, p_0_weight) -> (2, 8) float32|relu(linear) -> (2, 8) float32|linear(relu, p_2_weight) -> (2, 3) "
@@ -389,7 +393,8 @@ constexpr std::string_view elsewhere =
     "math.sqrt( math.exp( math.log( math.sin( math.cos( math.tanh( math.pow( math.floor( math.ceil( int( float( bool( "
     "len( "
     "max( min( register_buffer( RNNBase( _AvgPoolNd( _BatchNorm( _ConvNd( _ConvTransposeNd( _DropoutNd( _InstanceNorm( "
-    "_MaxPoolNd( _NormBase( complex64( complex128( contextmanager(";
+    "_MaxPoolNd( _NormBase( complex64( complex128( contextmanager( environ( "
+    "getenv(";
 
 void check(const std::vector<Case>& cases) {
   for (const Case& c : cases) {

@@ -584,6 +584,19 @@ TEST(ExpressionLanguage, RoundsByAllDigitsOfTheDouble) {
   EXPECT_EQ(value("[0] * round(4, 1) == [0] * 4 and round(1250, -2)"), 1200);
 }
 
+TEST(ExpressionLanguage, TheEnvironmentIsEmpty) {
+  const std::string start = "import os\nfrom os import environ, getenv\n";
+  EXPECT_EQ(error_of(start + R"(
+assert int(os.environ.get("BLOCK", "3")) == 3 and os.getenv("HOME") is None and getenv("A", 2) == 2
+assert "HOME" not in environ
+os.environ["BLOCK"] = "5"
+assert environ["BLOCK"] == "5" and os.getenv("BLOCK", "3") == "5"
+torch.randn(2)
+)"),
+            "");
+  EXPECT_NE(error_of(start + "os.environ['HOME']").find("expected a key of the dict"), std::string::npos);
+}
+
 TEST(ExpressionLanguage, ParametersThatAConstructorUsesHaveTheirFullNames) {
   EXPECT_EQ(calls(R"(
 class Scaled(nn.Module):

@@ -68,6 +68,7 @@ constexpr std::array named_spaces = {NamedSpace{"torch", in_torch},
                                      NamedSpace{"torch.amp", in_amp},
                                      NamedSpace{"torch.special", in_torch | in_special},
                                      NamedSpace{"torch.fft", in_fft},
+                                     NamedSpace{"torch.func", in_library},
                                      NamedSpace{"torch.autograd", in_library},
                                      NamedSpace{"torch.distributed", in_library},
                                      NamedSpace{"torch.distributions", in_library},
@@ -89,6 +90,7 @@ constexpr std::array named_spaces = {NamedSpace{"torch", in_torch},
                                      NamedSpace{"itertools", in_library},
                                      NamedSpace{"logging", in_library},
                                      NamedSpace{"operator", in_operator},
+                                     NamedSpace{"os", in_library},
                                      NamedSpace{"types", in_library},
                                      NamedSpace{"typing", in_library},
                                      NamedSpace{"warnings", in_library}};
@@ -96,7 +98,7 @@ constexpr std::array named_spaces = {NamedSpace{"torch", in_torch},
 // clang-format off
 constexpr std::array opaque_modules = std::to_array<std::string_view>(
     {"__future__", "abc", "argparse", "datetime", "enum", "gc", "glob", "hashlib", "inspect", "io", "json", "numbers",
-     "os", "pathlib", "pickle", "pprint", "random", "re", "shutil", "string", "struct", "subprocess", "sys", "tempfile",
+     "pathlib", "pickle", "pprint", "random", "re", "shutil", "string", "struct", "subprocess", "sys", "tempfile",
      "textwrap", "threading", "time", "traceback", "typing_extensions", "uuid"});
 // clang-format on
 constexpr std::array opaque_members = std::to_array<std::string_view>(

@@ -512,6 +512,15 @@ def pdist(input, p=2.0):
     apart = input[one] - input[other]
     return torch.linalg.vector_norm(apart, p, dim=-1)
 
+# The Gumbel noise is -log(-log(u)) of uniform numbers u, which are an input.
+def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+    noise = -torch.log(-torch.log(torch.rand_like(logits)))
+    soft = torch.softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    index = soft.argmax(dim, keepdim=True)
+    return torch.zeros_like(soft).scatter(dim, index, 1.0) - soft + soft
+
 def native_channel_shuffle(input, groups): return F.channel_shuffle(input, groups)
 def upsample_nearest(input, size=None, scale_factor=None): return F.interpolate(input, size, scale_factor)
 def upsample_bilinear(input, size=None, scale_factor=None):

@@ -24,6 +24,29 @@ def script(obj=None, **options): return unchanged(obj)
 def Variable(data, requires_grad=False, volatile=False): return data
 def checkpoint(function, *args, use_reentrant=None, preserve_rng_state=True, **kwargs): return function(*args, **kwargs)
 
+# The environment is empty, so that a text means the same everywhere.
+environ = {}
+def getenv(key, default=None): return environ.get(key, default)
+
+def spread(dims, values): return dims if isinstance(dims, (list, tuple)) else (dims,) * len(values)
+
+# Calls a function once for each element of a batch, and stacks the results.
+class vmap:
+    def __init__(self, func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
+        self.func, self.in_dims, self.out_dims = func, in_dims, out_dims
+
+    def element(self, args, i):
+        return [x if dim is None else x.select(dim, i) for x, dim in zip(args, spread(self.in_dims, args))]
+
+    def __call__(self, *args, **kwargs):
+        sizes = {x.shape[dim] for x, dim in zip(args, spread(self.in_dims, args)) if dim is not None}
+        assert len(sizes) == 1, f"one size of the batch, found {len(sizes)}"
+        results = [self.func(*self.element(args, i), **kwargs) for i in range(*sizes)]
+        if not isinstance(results[0], tuple):
+            return torch.stack(results, self.out_dims)
+        columns = zip(zip(*results), spread(self.out_dims, results[0]))
+        return tuple([torch.stack(column, dim) for column, dim in columns])
+
 def library_combinations(iterable, r):
     items = list(iterable)
     return tuple(tuple([items[i] for i in row]) for row in increasing(len(items), r, 1))

@@ -111,7 +111,8 @@ Id antialiased(const Given& g, Id x, const Step& s, bool is_cubic) {
 }
 
 Id resized(const Given& g, Id x, const std::string& mode, const std::vector<Step>& steps, bool antialias) {
-  g.require_float(x);
+  const bool of_bytes = g.dtype(x) == DType::u8 && mode.starts_with("nearest");
+  if (!is_float(g.dtype(x)) && !of_bytes) g.refuse("floating-point numbers, or uint8 with mode='nearest'", x);
   const bool is_linear = mode == "linear" || mode == "bilinear" || mode == "trilinear";
   for (const Step& s : steps) {
     if (s.places < 1 || s.extent < 1) g.refuse("sizes of at least 1", x);
