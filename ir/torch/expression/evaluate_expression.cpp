@@ -38,6 +38,8 @@ Value Interpreter::dispatch(const Expr& e, Scope& scope) {
       return invoke(written("imaginary"), {{{e.number}}, {}});
     case Expr::Kind::string:
       return {e.text};
+    case Expr::Kind::escaped:
+      return placed(e.place, [&] { return Value{session_.text(unescaped(e.text))}; });
     case Expr::Kind::name:
       return name(e, scope);
     case Expr::Kind::dots:
@@ -194,6 +196,8 @@ Value Interpreter::joined(const Expr& e, Scope& scope) {
   for (const Expr& part : e.children) {
     if (part.kind == Expr::Kind::string)
       text += part.text;
+    else if (part.kind == Expr::Kind::escaped)
+      text += unescaped(part.text);
     else
       text += placed(part.place, [&] { return formatted(evaluate(part.children[0], scope), part.text); });
   }

@@ -54,7 +54,8 @@ Graph Interpreter::call_written(std::string_view name, const std::function<Argum
 }
 
 void Interpreter::top_level(const Statement& s) {
-  if (s.kind == Statement::Kind::expression && s.value.kind != Expr::Kind::string) {
+  const bool is_comment = s.value.kind == Expr::Kind::string || s.value.kind == Expr::Kind::escaped;
+  if (s.kind == Statement::Kind::expression && !is_comment) {
     Value value = evaluate(s.value, globals_);
     if (value.none()) return;  // print(…) has no value
     expression_ = std::move(value);

@@ -576,6 +576,14 @@ torch.randn(2)
             std::string::npos);
 }
 
+TEST(ExpressionLanguage, StringsHaveEscapes) {
+  EXPECT_EQ(value(R"(len('\t\'"\x41\101\u0041'))"), 6);
+  EXPECT_EQ(value(R"(len('\d\\') + len(r'\n\''))"), 7);
+  EXPECT_EQ(value("len('a\\\nb')"), 2);
+  EXPECT_EQ(value(R"(1 if 'a\n'.strip() == 'a' and f'\n{1}\t' == '\n1\t' and f'\{2}' == '\\2' else 2)"), 1);
+  EXPECT_EQ(error_of("'''A comment, \\n with an escape.'''\ntorch.ones(2)"), "");
+}
+
 TEST(ExpressionLanguage, RoundsByAllDigitsOfTheDouble) {
   EXPECT_EQ(value("round(2.675, 2)"), 2.67);
   EXPECT_EQ(value("round(0.125, 2)"), 0.12);

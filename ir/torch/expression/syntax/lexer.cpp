@@ -15,7 +15,7 @@ namespace {
 constexpr std::array<std::string_view, 24> long_signs = {"**=", "//=", "<<=", ">>=", "...", "**", "//", "<<",
                                                          ">>",  "<=",  ">=",  "==",  "!=",  "->", ":=", "+=",
                                                          "-=",  "*=",  "/=",  "%=",  "@=",  "&=", "|=", "^="};
-// Prefixes of strings. Escapes are never interpreted, so `r` changes nothing.
+// Prefixes of strings.
 constexpr std::array<std::string_view, 6> string_prefixes = {"r", "R", "u", "U", "f", "F"};
 constexpr std::string_view single_signs = "()[]{},:;.+-*/%@&|^~<>=";
 
@@ -109,7 +109,8 @@ void Lexer::word() {
   const bool quoted = end < text_.size() && (text_[end] == '"' || text_[end] == '\'');
   if (!quoted || !is_one_of(prefix, string_prefixes)) return take(Token::Kind::name, end - at_);
   at_ = end;
-  string(prefix == "f" || prefix == "F" ? Token::Kind::format : Token::Kind::string);
+  const bool is_raw = prefix == "r" || prefix == "R", is_format = prefix == "f" || prefix == "F";
+  string(is_raw ? Token::Kind::raw : is_format ? Token::Kind::format : Token::Kind::string);
 }
 
 void Lexer::number() {
@@ -146,14 +147,15 @@ void Lexer::number() {
   take(real ? Token::Kind::real : Token::Kind::integer, end - at_);
 }
 
-// Reads a string. Escapes are not interpreted, because the strings of this language are names.
+// Reads a string. Its escapes stay as they are.
 void Lexer::string(Token::Kind kind) {
   const Place begin = place(at_);
   const std::string_view quote = text_.substr(at_, starts("\"\"\"") || starts("'''") ? 3 : 1);
   const std::size_t first = at_ += quote.size();
   for (; !starts(quote); ++at_) {
-    if (at_ < text_.size() && text_[at_] == '\\') ++at_;
-    if (at_ >= text_.size() || (text_[at_] == '\n' && quote.size() == 1))
+    const bool is_escape = at_ < text_.size() && text_[at_] == '\\';
+    if (is_escape) ++at_;
+    if (at_ >= text_.size() || (text_[at_] == '\n' && quote.size() == 1 && !is_escape))
       fail(where_, begin,
            fmt::format("expected {} at the end of the string, found the end of the {}", quote,
                        at_ >= text_.size() ? "text" : "line"));
@@ -242,7 +244,7 @@ std::string describe(const Token& t) {
   if (t.kind == Token::Kind::indent) return "a line that is indented more";
   if (t.kind == Token::Kind::dedent) return "a line that is indented less";
   if (t.kind == Token::Kind::end) return "the end of the text";
-  if (t.kind == Token::Kind::string || t.kind == Token::Kind::format) return "a string";
+  if (t.kind == Token::Kind::string || t.kind == Token::Kind::raw || t.kind == Token::Kind::format) return "a string";
   const auto byte = static_cast<unsigned char>(t.text[0]);
   if (byte < 0x20 || byte > 0x7e) return fmt::format("the byte 0x{:02x}", byte);
   return fmt::format("`{}`{}", t.text.substr(0, 40), t.text.size() > 40 ? "…" : "");

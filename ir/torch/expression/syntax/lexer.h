@@ -9,9 +9,22 @@
 namespace deplo::ir::torch::python {
 
 struct Token {
-  enum class Kind : std::uint8_t { name, integer, real, imaginary, string, format, sign, newline, indent, dedent, end };
+  enum class Kind : std::uint8_t {
+    name,
+    integer,
+    real,
+    imaginary,
+    string,
+    raw,     // a string without escapes
+    format,  // an f-string
+    sign,
+    newline,
+    indent,
+    dedent,
+    end
+  };
   Kind kind = Kind::end;
-  std::string_view text;  // for a string or an f-string (`format`): the text between the quotes
+  std::string_view text;  // string, raw, format: the text between the quotes
   Place place;
   bool is(std::string_view sign_or_word) const {
     return (kind == Kind::sign || kind == Kind::name) && text == sign_or_word;

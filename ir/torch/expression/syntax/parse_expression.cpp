@@ -267,6 +267,7 @@ Expr Parser::atom() {
     case Token::Kind::imaginary:
       return number();
     case Token::Kind::string:
+    case Token::Kind::raw:
     case Token::Kind::format:
       return string();
     case Token::Kind::name:

@@ -1,4 +1,6 @@
-
+#include <array>
+#include <charconv>
+#include <cstdint>
 
 #include "ir/torch/expression/syntax/parser.h"
 
@@ -47,27 +49,84 @@ std::string_view shown_text(std::string_view placeholder) {
   return std::string_view("=!<>").find(text[last - 1]) == std::string_view::npos ? text : std::string_view();
 }
 
+// Appends a Unicode character as UTF-8.
+void append_character(std::string& out, std::uint32_t code) {
+  const auto append = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
+  if (code < 0x80) return append(code);
+  const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;  // bytes after the first one
+  constexpr std::array<std::uint32_t, 4> marks = {0, 0xc0, 0xe0, 0xf0};
+  append(marks[static_cast<std::size_t>(more)] | code >> (6 * more));
+  for (int i = more; i-- > 0;) append(0x80 | (code >> (6 * i) & 0x3f));
+}
+
+// Appends what the escape at the beginning of the text stands for. Returns the length of the escape.
+std::size_t append_escape(std::string& out, std::string_view text) {
+  constexpr std::string_view letters = "\\'\"abfnrtv", meanings = "\\'\"\a\b\f\n\r\t\v";
+  if (text.size() == 1) {  // before a placeholder of an f-string
+    out += text;
+    return 1;
+  }
+  const char letter = text[1];
+  if (letter == '\n') return 2;  // the string continues on the next line
+  if (const std::size_t i = letters.find(letter); i != std::string_view::npos) {
+    out += meanings[i];
+    return 2;
+  }
+  const bool is_octal = letter >= '0' && letter <= '7';
+  const std::size_t digits = is_octal ? 3 : letter == 'x' ? 2 : letter == 'u' ? 4 : letter == 'U' ? 8 : 0;
+  const std::string_view number = text.substr(is_octal ? 1 : 2, digits);
+  std::uint32_t code = 0;
+  const char* const end = std::from_chars(number.data(), number.data() + number.size(), code, is_octal ? 8 : 16).ptr;
+  const auto count = static_cast<std::size_t>(end - number.data());
+  const bool is_known = count > 0 && (is_octal || count == digits) && code < 0x110000;
+  if (is_known)
+    append_character(out, code);
+  else
+    out += text.substr(0, 2);
+  return is_known ? (is_octal ? 1 : 2) + count : 2;
+}
+
 }  // namespace
+
+std::string unescaped(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] == '\\')
+      at += append_escape(out, text.substr(at));
+    else
+      out += text[at++];
+  }
+  return out;
+}
 
 // Parses adjacent strings, which form one string.
 Expr Parser::string() {
   const Token at = peek();
   std::vector<Expr> parts;
-  while (peek().kind == Token::Kind::string || peek().kind == Token::Kind::format) {
+  const auto is_string = [&] {
+    const Token::Kind kind = peek().kind;
+    return kind == Token::Kind::string || kind == Token::Kind::raw || kind == Token::Kind::format;
+  };
+  while (is_string()) {
     const Token t = take();
-    if (t.kind == Token::Kind::string)
-      parts.push_back(make(Expr::Kind::string, t));
-    else
+    if (t.kind == Token::Kind::format)
       format_parts(t, parts);
+    else
+      parts.push_back(literal(t));
   }
-  if (parts.size() == 1 && parts[0].kind == Expr::Kind::string) return std::move(parts[0]);
+  if (parts.size() == 1 && parts[0].kind != Expr::Kind::placeholder) return std::move(parts[0]);
   return make(Expr::Kind::joined, at, std::move(parts));
+}
+
+Expr Parser::literal(const Token& t) const {
+  const bool is_escaped = t.kind != Token::Kind::raw && t.text.find('\\') != std::string_view::npos;
+  return make(is_escaped ? Expr::Kind::escaped : Expr::Kind::string, t);
 }
 
 void Parser::format_parts(const Token& t, std::vector<Expr>& parts) {
   const auto add = [&](std::size_t begin, std::size_t end) {
     if (begin == end) return;
-    parts.push_back(make(Expr::Kind::string, {Token::Kind::string, t.text.substr(begin, end - begin), t.place}));
+    parts.push_back(literal({Token::Kind::string, t.text.substr(begin, end - begin), t.place}));
   };
   std::size_t begin = 0;
   for (std::size_t at = 0; at < t.text.size(); ++at) {

@@ -85,6 +85,7 @@ class Parser {
 
   // parse_string.cpp
   Expr string();
+  Expr literal(const Token&) const;  // a string or a part of one
   void format_parts(const Token&, std::vector<Expr>& parts);
   Expr placeholder(const Token&, std::size_t begin, std::size_t end);
 

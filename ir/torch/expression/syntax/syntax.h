@@ -41,6 +41,7 @@ struct Expr {
     real,
     imaginary,
     string,
+    escaped,  // a string with escapes
     name,
     dots,
     tuple,
@@ -69,8 +70,9 @@ struct Expr {
   Kind kind = Kind::absent;
   int depth = 1;
   Place place;  // binary: place of the operator; attribute and its call: place of the name; subscript: place of `[`
-  std::string_view text;  // name, string, attribute, operator; placeholder: its format; comprehension: its bracket
-  double number = 0;      // value of a real, or of an imaginary number without its j
+  std::string_view
+      text;           // name, string, escaped, attribute, operator; placeholder: its format; comprehension: its bracket
+  double number = 0;  // value of a real, or of an imaginary number without its j
   std::int64_t integer = 0;
   std::vector<Expr> children;
   std::vector<std::string_view> keywords;     // call: one per argument, "" if positional; compare: the operators
@@ -132,6 +134,9 @@ struct Statement {
   std::vector<std::string_view> names;      // outer
   std::vector<std::string_view> annotated;  // assign, pass: variables with an annotation
 };
+
+/// Returns the text of a string with its escapes replaced. An unknown escape stays as it is, as in Python.
+std::string unescaped(std::string_view);
 
 /// Parses a program. Throws PlacedError.
 std::vector<Statement> parse(std::string_view text, std::string_view where);
