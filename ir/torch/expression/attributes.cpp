@@ -149,7 +149,7 @@ Value Interpreter::tensor_attribute(const Value& tensor, std::string_view name) 
 Value Interpreter::bound(const Value& found, const Value& self) {
   const Method* m = found.as<Method>();
   if (!m || m->self || m->closure->kind == Closure::Kind::free) return found;
-  if (m->closure->kind == Closure::Kind::property)
+  if (m->closure->kind == Closure::Kind::property || m->closure->kind == Closure::Kind::cached)
     return invoke(Value{Method{m->closure, std::make_shared<const Value>(self)}}, {});
   auto* const* o = self.as<Object*>();
   const bool of_class = m->closure->kind == Closure::Kind::of_class && o;
@@ -194,11 +194,17 @@ Value Interpreter::super_attribute(const Super& super, std::string_view name) {
 
 Value Interpreter::object_attribute(Object* object, std::string_view name) {
   if (const auto a = object->attributes.find(name); a != object->attributes.end()) return a->second;
-  if (const Value* found = find_attribute(object->type, name)) return bound(*found, {object});
+  if (name == "training" && is_module({object})) return {false};
+  if (const Value* found = find_attribute(object->type, name)) {
+    Value result = bound(*found, {object});
+    const Method* method = found->as<Method>();
+    if (method && method->closure->kind == Closure::Kind::cached)
+      object->attributes.insert_or_assign(std::string(name), result);
+    return result;
+  }
   for (const auto& [item, value] : object->items)
     if (item == name) return value;
   if (name == "__class__") return object->type ? Value{const_cast<Class*>(object->type)} : Value{object->module};
-  if (name == "training") return {false};
   if (name == "__dataclass_fields__" && object->type && object->type->is_record) {
     Values fields;
     for (const std::string_view field : fields_of(*object->type)) fields.push_back({field});

@@ -390,6 +390,9 @@ Value Interpreter::member_of(const Class& type, const Arguments& arguments) {
 
 Value Interpreter::construct(Class& type, Arguments arguments) {
   if (type.is_enum) return member_of(type, arguments);
+  for (const std::string_view method : {"__new__", "__setattr__", "__getattribute__"})
+    if (find_attribute(&type, method))
+      throw Error(fmt::format("{}: expected a class without {}, found one", type.definition->name, method));
   Object* object = session_.make_object();
   object->type = &type;
   const Value* init = find_attribute(&type, "__init__");

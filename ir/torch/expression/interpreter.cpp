@@ -190,7 +190,7 @@ Closure Interpreter::closure(const Statement& s, Scope& scope) {
 }
 
 // Returns the value to call with the decorated function. Returns nullopt for decorators that have no effect here, and
-// for property, staticmethod and classmethod, which set the closure's kind.
+// for property, cached_property, staticmethod and classmethod, which set the closure's kind.
 std::optional<Value> Interpreter::decorator(const Expr& e, Closure& c, Scope& scope) {
   const std::string_view name = e.kind == Expr::Kind::name ? e.text : std::string_view();
   if (name == "property" || name == "staticmethod" || name == "classmethod") {
@@ -201,7 +201,9 @@ std::optional<Value> Interpreter::decorator(const Expr& e, Closure& c, Scope& sc
   }
   Value value = evaluate(e, scope);
   const Builtin* b = value.as<Builtin>();
-  if (value.none() || value.as<Opaque>() || (b && is_mode(b->function->name))) return {};
+  const Opaque* opaque = value.as<Opaque>();
+  if (opaque && opaque->name == "cached_property") c.kind = Closure::Kind::cached;
+  if (value.none() || opaque || (b && is_mode(b->function->name))) return {};
   return value;
 }
 
@@ -241,6 +243,7 @@ void Interpreter::add_base(Class& type, const Expr& expr, Scope& scope) {
   if (opaque && opaque->name == "NamedTuple") type.is_record = type.is_tuple = true;
   if (opaque && opaque->name == "Enum") type.is_enum = true;
   if (opaque && opaque->name == "Function") type.is_function = true;
+  if (opaque && (opaque->name == "Generic" || opaque->name == "Protocol")) type.is_generic = true;
   if (b && b->function->name == "str") type.is_text = true;
   if (opaque || (b && (b->function->name == "str" || b->function->name == "object"))) return;
   auto* const* c = base.as<Class*>();
@@ -259,6 +262,7 @@ void Interpreter::add_base(Class& type, const Expr& expr, Scope& scope) {
   type.is_module |= !known || known->is_module;
   if (!known) return;
   type.is_record |= known->is_record;
+  type.is_generic |= known->is_generic;
   type.is_enum |= known->is_enum;
   type.is_text |= known->is_text;
   type.is_function |= known->is_function;

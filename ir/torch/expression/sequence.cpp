@@ -92,16 +92,21 @@ torch::Values sample_values(Session& session, const Value& tensor, std::vector<I
   return values;
 }
 
+std::optional<Value> call_own(Session& session, const Value& object, std::string_view method, Values arguments) {
+  auto* const* o = object.as<Object*>();
+  if (!o || !find_attribute((*o)->type, method)) return std::nullopt;
+  return session.invoke(session.attribute(object, method), {std::move(arguments), {}});
+}
+
 namespace {
 
 // Returns what `__bool__` or else `__len__` of an object gives as its truth; nullopt if its class has neither.
 std::optional<bool> own_truth(Session& session, const Value& value) {
-  auto* const* object = value.as<Object*>();
   for (const std::string_view name : {"__bool__", "__len__"}) {
-    if (!object || !find_attribute((*object)->type, name)) continue;
-    const Value result = session.invoke(session.attribute(value, name), {});
-    const std::optional<std::int64_t> truth = to_integer(result);
-    if (!truth) throw Error(fmt::format("{}: expected True, False or an integer, found {}", name, describe(result)));
+    const std::optional<Value> result = call_own(session, value, name, {});
+    if (!result) continue;
+    const std::optional<std::int64_t> truth = to_integer(*result);
+    if (!truth) throw Error(fmt::format("{}: expected True, False or an integer, found {}", name, describe(*result)));
     return *truth != 0;
   }
   return std::nullopt;
@@ -137,7 +142,7 @@ Values items_to_unpack(Session& session, const Value& value) {
   }
   if (tensor && tensor->pair)
     return {{Tensor{tensor->id}}, {Tensor{extreme_index(caller_of(session, "[]"), session.node(tensor->id))}}};
-  if (auto* const* object = value.as<Object*>(); object && holds_others(**object)) return items_of(session, value);
+  if (value.as<Object*>() && !is_complex(value)) return items_of(session, value);
   if (is_complex(value)) return items_of(session, session.invoke(session.attribute(value, "unbind"), {}));
   if (!is_tensor(value)) throw Error(fmt::format("expected a tuple or a list to unpack, found {}", describe(value)));
   const Id id = session.tensor(value);
@@ -151,6 +156,10 @@ Values items_to_unpack(Session& session, const Value& value) {
 }
 
 Values items_of(Session& session, const Value& value) {
+  if (const std::optional<Value> own = call_own(session, value, "__iter__", {})) {
+    if (!own->as<List>()) throw Error(fmt::format("__iter__: expected a list or iter(…), found {}", describe(*own)));
+    return items_to_unpack(session, *own);
+  }
   Values items;
   if (auto* const* dict = value.as<Dict*>()) {
     for (const auto& [key, item] : (*dict)->items) items.push_back(key);
@@ -208,10 +217,11 @@ bool are_equal(Session& session, const Value& a, const Value& b, int levels) {
   }
   if (a.as<Dict*>() && b.as<Dict*>()) return are_equal_dicts(session, **a.as<Dict*>(), **b.as<Dict*>(), levels - 1);
   auto *const *x = a.as<Object*>(), *const *y = b.as<Object*>();
-  if (!x || is_complex(a)) return equal(a, b);
+  if (is_complex(a) || is_complex(b)) return equal(a, b);
+  if (const std::optional<Value> own = call_own(session, a, "__eq__", {b})) return is_true(session, *own);
+  if (const std::optional<Value> own = call_own(session, b, "__eq__", {a})) return is_true(session, *own);
+  if (!x) return equal(a, b);
   const Class* type = (*x)->type;
-  if (find_attribute(type, "__eq__"))
-    return is_true(session, session.invoke(session.attribute(a, "__eq__"), {{b}, {}}));
   const bool are_records = y && type && type == (*y)->type && type->is_record;
   return are_records ? are_equal_records(session, a, b, levels - 1) : equal(a, b);
 }
@@ -219,6 +229,8 @@ bool are_equal(Session& session, const Value& a, const Value& b, int levels) {
 bool contains(Session& session, const Value& sequence, const Value& value) {
   const auto *text = sequence.as<std::string_view>(), *part = value.as<std::string_view>();
   if (text && part) return text->find(*part) != std::string_view::npos;
+  if (const std::optional<Value> own = call_own(session, sequence, "__contains__", {value}))
+    return is_true(session, *own);
   const Values items = items_of(session, sequence);
   return std::ranges::any_of(items, [&](const Value& item) { return are_equal(session, item, value); });
 }

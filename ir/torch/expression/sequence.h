@@ -11,6 +11,8 @@
 
 namespace deplo::ir::torch::python {
 
+/// Calls a method that the class of an object defines, such as `__len__`. Returns nullopt if the class has none.
+std::optional<Value> call_own(Session&, const Value& object, std::string_view method, Values arguments);
 /// Returns Python's truth value. For a tensor, throws Error if the tensor depends on an input or a parameter.
 bool is_true(Session&, const Value&);
 /// Returns the values of a tensor that depends on no input and no parameter. Throws Error for other tensors.
@@ -21,8 +23,8 @@ std::optional<std::int64_t> known_integer(Session&, const Value&);
 /// Returns values that a tensor may have if its inputs are drawn, and sets `inputs` to these inputs. Throws Error if
 /// the tensor depends on a parameter.
 torch::Values sample_values(Session&, const Value& tensor, std::vector<Id>& inputs);
-/// Returns the values that a loop iterates over: items of a list, keys of a dict, letters, modules, or parts of a
-/// tensor along its first dimension.
+/// Returns the values that a loop iterates over: items of a list, keys of a dict, letters, modules, parts of a tensor
+/// along its first dimension, or what `__iter__` of an object returns.
 Values items_of(Session&, const Value&);
 /// Returns the same as items_of, but throws Error for strings and dicts.
 Values items_to_unpack(Session&, const Value&);

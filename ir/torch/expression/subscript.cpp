@@ -281,9 +281,9 @@ Value apply_subscript(Session& session, const Value& object, const Value& index)
   if (const auto* text = object.as<std::string_view>()) return letters_of(session, *text, index);
   if (object.as<Opaque>()) return object;  // such as Optional[int]
   if (auto* const* type = object.as<Class*>(); type && (*type)->is_enum) return member_called(**type, index);
+  if (auto* const* type = object.as<Class*>(); type && (*type)->is_generic) return object;
+  if (std::optional<Value> own = call_own(session, object, "__getitem__", {index})) return *std::move(own);
   if (auto* const* o = object.as<Object*>(); o && holds_others(**o)) return of_modules(session, **o, index);
-  if (auto* const* o = object.as<Object*>(); o && find_attribute((*o)->type, "__getitem__"))
-    return session.invoke(session.attribute(object, "__getitem__"), {{index}, {}});
   if (auto* const* dict = object.as<Dict*>()) {
     if (const Value* found = find_item(**dict, index)) return *found;
     if ((*dict)->factory) {
@@ -316,11 +316,8 @@ void set_subscript(Session& session, const Value& object, const Value& index, co
     return set_item(**dict, index, value);
   }
   auto* const* o = object.as<Object*>();
+  if (call_own(session, object, "__setitem__", {index, value})) return;
   if (o && holds_others(**o)) return set_module(session, **o, index, value);
-  if (o && find_attribute((*o)->type, "__setitem__")) {
-    session.invoke(session.attribute(object, "__setitem__"), {{index, value}, {}});
-    return;
-  }
   if (!is_tensor(object))
     throw Error(fmt::format("expected a tensor, a list or a dict before `[`, found {}", describe(object)));
   const Id first_new = session.size(), x = session.tensor(object);

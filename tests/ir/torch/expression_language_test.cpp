@@ -584,6 +584,17 @@ TEST(ExpressionLanguage, StringsHaveEscapes) {
   EXPECT_EQ(error_of("'''A comment, \\n with an escape.'''\ntorch.ones(2)"), "");
 }
 
+TEST(ExpressionLanguage, SpecialMethodsThatAreNotCalledAreRefused) {
+  const auto refused = [](const std::string& text, std::string_view words) {
+    EXPECT_NE(error_of(text).find(words), std::string::npos) << text << "\n" << error_of(text);
+  };
+  refused("class A:\n  def __new__(cls): return 3\nA()", "A: expected a class without __new__");
+  refused("class A:\n  def __setattr__(self, name, value): pass\nA()", "A: expected a class without __setattr__");
+  refused("class A:\n  def __iter__(self): return self\nsum(A())", "__iter__: expected a list or iter(…), found a A");
+  refused("class A: pass\na, b = A()", "expected a tuple, a list or another sequence, found a A");
+  refused("class A: pass\nA[int]", "found the class A");
+}
+
 TEST(ExpressionLanguage, RoundsByAllDigitsOfTheDouble) {
   EXPECT_EQ(value("round(2.675, 2)"), 2.67);
   EXPECT_EQ(value("round(0.125, 2)"), 0.12);

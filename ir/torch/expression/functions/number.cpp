@@ -114,10 +114,9 @@ Value length(const Call& c) {
   if (auto* const* dict = x.as<Dict*>()) return {static_cast<std::int64_t>((*dict)->items.size())};
   if (auto* const* type = x.as<Class*>(); type && (*type)->is_enum)
     return {static_cast<std::int64_t>((*type)->members.size())};
+  if (const std::optional<Value> own = call_own(c.session, x, "__len__", {})) return *own;
   if (auto* const* object = x.as<Object*>(); object && holds_others(**object))
     return {static_cast<std::int64_t>((*object)->items.size())};
-  if (auto* const* object = x.as<Object*>(); object && find_attribute((*object)->type, "__len__"))
-    return c.session.invoke(c.session.attribute(x, "__len__"), {});
   if (!is_tensor(x) || c.type(c.tensor("x")).shape.empty()) c.fail("x", "a tuple, a list or a tensor");
   return {c.type(c.tensor("x")).shape[0]};
 }

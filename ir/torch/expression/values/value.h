@@ -67,7 +67,8 @@ struct Builtin {
 struct Scope;
 struct Class;
 struct Closure {
-  enum class Kind : std::uint8_t { plain, property, of_class, free };  // property, classmethod, staticmethod
+  // property, functools.cached_property, classmethod, staticmethod
+  enum class Kind : std::uint8_t { plain, property, cached, of_class, free };
   const Statement* definition = nullptr;
   Values defaults;               // one per parameter; Missing if there is no default
   Scope* outer = nullptr;        // the scope of the definition
@@ -90,6 +91,7 @@ struct Class {
   bool is_record = false;                // @dataclass, or a base is NamedTuple: the constructor takes the fields
   bool is_tuple = false;                 // a base is NamedTuple
   bool is_function = false;              // a base is torch.autograd.Function: `apply` calls `forward`
+  bool is_generic = false;               // a base is Generic or Protocol: a subscript is the class itself
   bool is_enum = false;                  // a base is Enum: variables of the class are its members
   bool is_text = false;                  // a base is str: members of the enumeration are strings, too
   Values members;                        // of an enumeration, in their order
