@@ -65,6 +65,10 @@ constexpr std::array named_spaces = {NamedSpace{"torch", in_torch},
                                      NamedSpace{"torch.linalg", in_linalg},
                                      NamedSpace{"torch.cuda", in_library},
                                      NamedSpace{"torch.cuda.amp", in_library},
+                                     NamedSpace{"torch.cuda.nvtx", in_library},
+                                     NamedSpace{"torch.compiler", in_library},
+                                     NamedSpace{"torch.onnx", in_library},
+                                     NamedSpace{"torch.profiler", in_library},
                                      NamedSpace{"torch.amp", in_amp},
                                      NamedSpace{"torch.special", in_torch | in_special},
                                      NamedSpace{"torch.fft", in_fft},
@@ -101,9 +105,9 @@ constexpr std::array opaque_modules = std::to_array<std::string_view>(
      "pathlib", "pickle", "pprint", "random", "re", "shutil", "string", "struct", "subprocess", "sys", "tempfile",
      "textwrap", "threading", "time", "traceback", "typing_extensions", "uuid"});
 // clang-format on
-constexpr std::array opaque_members = std::to_array<std::string_view>(
-    {"backends", "channels_last", "channels_last_3d", "contiguous_format", "dtype", "fx", "layout",
-     "legacy_contiguous_format", "preserve_format", "profiler", "strided"});
+constexpr std::array opaque_members =
+    std::to_array<std::string_view>({"backends", "channels_last", "channels_last_3d", "contiguous_format", "dtype",
+                                     "fx", "layout", "legacy_contiguous_format", "preserve_format", "strided"});
 // Python's exceptions, which have no meaning here either.
 constexpr std::array exceptions =
     std::to_array<std::string_view>({"ArithmeticError",     "AssertionError", "AttributeError",   "BaseException",
