@@ -368,6 +368,21 @@ TEST(Fuse, HalvesAreRoundedWhereTheyAreStored) {
               ::testing::HasSubstr("= round_bf16("));
 }
 
+// A maximum is rounded when it is stored as an f16. The numbers that it is compared with are rounded alike, so that each
+// row contains its maximum.
+TEST(Fuse, HalvesAreRoundedWhereTheyAreComparedForEquality) {
+  const std::string halves = "x = torch.randn(4, dtype=torch.float16); y = torch.randn(4, dtype=torch.float16); ";
+  for (const char* comparison : {"x * 3 == y", "x != y * 3"})
+    EXPECT_THAT(ir::print(fused(halves + comparison)), ::testing::HasSubstr("= round_f16(")) << comparison;
+  for (const char* comparison : {"x == y", "x * 3 < y"})
+    EXPECT_THAT(ir::print(fused(halves + comparison)), ::testing::Not(::testing::HasSubstr("round_f16(")))
+        << comparison;
+  const char* code =
+      "x = torch.randint(0, 9, (4, 5, 1)); y = torch.randint(0, 9, (5, 3)); "
+      "values, indices = torch.max(x.half() * 0.1 + y.half(), 1); (values, indices)";
+  EXPECT_EQ(fused_difference(ir::torch::parse_expression(code), 1, {}, 1e-3), "");
+}
+
 // The largest f16 is 65504. Intermediate sums may be larger, so tensors between kernels are f32.
 TEST(Fuse, WhatManyHalvesAmountToIsF32) {
   for (const char* code : {"torch.randn(64, 4, dtype=torch.float16).sum((0, 1)) * 1e-3",

@@ -12,6 +12,7 @@
 #include "ir/simplify/simplify_impl.h"
 #include "ir/torch/operations/given.h"
 #include "ir/torch/operations/ops.h"
+#include "ir/types/float16.h"
 #include "ir/types/integers.h"
 
 namespace deplo::ir::torch {
@@ -76,6 +77,21 @@ template <class Operator>
 Values evaluate_by(const Operands& o) {
   return evaluate_pairs<applied<Operator>>(o);
 }
+// == and != read 16-bit floats as they are stored. Otherwise a computed number would differ from the stored maximum of
+// its row, and the index of the maximum would not be found.
+template <class Operator>
+Values evaluate_equality(const Operands& o) {
+  const auto as_stored = [&](std::size_t i) {
+    Values values = o.value(i);
+    const DType dtype = o.args[i]->type.dtype;
+    if (o.args[i]->kind == Node::Kind::call && is_float16(dtype))
+      for (double& x : values) x = rounded(x, dtype);
+    return values;
+  };
+  const Values a = as_stored(0), b = as_stored(1);
+  return evaluate_by<Operator>({o.node, o.args, {&a, &b}, o.apart});
+}
+
 // NaN wins, as in PyTorch. Of 0 and -0, the first argument is returned: clamp(-0, min=0) is -0.
 double maximum(double a, double b) { return std::isnan(a) || a >= b ? a : b; }
 double minimum(double a, double b) { return std::isnan(a) || a <= b ? a : b; }
@@ -258,12 +274,21 @@ int decompose_pow(Emitter& e, const TensorCall& call) {
 
 enum class Order : bool { kept, swapped };  // swapped: a > b is computed as b < a
 
+/// Returns an operand of a comparison (see evaluate_equality).
+int compared_operand(Emitter& e, const TensorCall& call, std::size_t i, DType dtype, Op op) {
+  const Node& arg = call.arg(i);
+  const bool rounds =
+      (op == Op::equal || op == Op::not_equal) && is_float16(arg.type.dtype) && arg.kind == Node::Kind::call;
+  const int x = rounds ? e.round(e.convert(call.args[i], DType::f32), arg.type.dtype) : call.args[i];
+  return e.broadcast(e.convert(x, dtype), call.shape());
+}
+
 template <Op op, Order order>
 int decompose_comparison(Emitter& e, const TensorCall& call) {
   DType t = arithmetic_type(promote(call.arg(0), call.arg(1)));
   // If a number may exceed 32 bits, the comparison is in 64 bits.
   if (is_integer(t) && (call.arg(0).type.dtype == DType::i64 || call.arg(1).type.dtype == DType::i64)) t = DType::i64;
-  const int a = operand(e, call, 0, t), b = operand(e, call, 1, t);
+  const int a = compared_operand(e, call, 0, t, op), b = compared_operand(e, call, 1, t, op);
   return e.elementwise(op, order == Order::swapped ? std::vector{b, a} : std::vector{a, b}, "ew");
 }
 
@@ -544,7 +569,8 @@ std::vector<Operation> binary_operations() {
        {{"div", either, quotient, call_divide}, {"divide", either, quotient, call_divide},
         {"true_divide", either, two_tensors, call_binary}, {"/", as_infix, infix, call_infix}},
        {{"aten.div", read_divide}, {"aten.true_divide", read_binary}}},
-      {"eq", 2, 2, {}, infer_truth, evaluate_by<std::equal_to<>>, decompose_comparison<Op::equal, Order::kept>,
+      {"eq", 2, 2, {}, infer_truth, evaluate_equality<std::equal_to<>>,
+       decompose_comparison<Op::equal, Order::kept>,
        {{"eq", either, two_tensors, call_binary}, {"==", as_infix, infix, call_commuting}},
        {{"aten.eq", read_binary}}},
       {"floor_divide", 1, 1, divisor_attributes, infer_floor_divide, evaluate_floor_divide<false>,
@@ -582,7 +608,8 @@ std::vector<Operation> binary_operations() {
         {"*", as_infix, infix, call_commuting}, {"square", either, "input", call_made<square>},
         {"outer", either, "input, vec2", call_made<outer>}},
        {{"aten.mul", read_binary}, {"aten.outer", read_made<outer>}, {"aten.square", read_made<square>}}},
-      {"ne", 2, 2, {}, infer_truth, evaluate_by<std::not_equal_to<>>, decompose_comparison<Op::not_equal, Order::kept>,
+      {"ne", 2, 2, {}, infer_truth, evaluate_equality<std::not_equal_to<>>,
+       decompose_comparison<Op::not_equal, Order::kept>,
        {{"ne", either, two_tensors, call_binary}, {"!=", as_infix, infix, call_commuting}},
        {{"aten.ne", read_binary}}},
       {"pow", 2, 2, {}, infer_pow, evaluate_pow, decompose_pow,
