@@ -169,7 +169,7 @@ class Fitter {
     }
     if (op == "full") return {node.number("value"), node.number("value")};
     if (op == "argsort") return {0, extent(node, node.integer("dim")) - 1};
-    if (op == "searchsorted") return {0, extent(arg(node, 0), 0)};
+    if (op == "searchsorted") return {0, static_cast<double>(arg(node, 0).type.shape.back())};
     if (op == "one_hot") return of_truth;
     if (op == "to") return is_float(arg(node, 0).type.dtype) ? whole_type(node) : a();
     if (is_one_of(op, moving)) return a();

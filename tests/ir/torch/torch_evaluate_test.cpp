@@ -168,6 +168,7 @@ const std::vector<Case> shapes = {
     {"argsort", {six}, {{"dim", whole(0)}, {"descending", true}}, {1, 1, 1, 0, 0, 0}},
     {"searchsorted", {row({1, 2, 2, nan}), row({2, 3, nan, -inf})}, {}, {1, 3, 3, 0}},
     {"searchsorted", {row({1, 2, 2, nan}), row({2, 3, nan, -inf})}, {{"right", true}}, {3, 3, 4, 0}},
+    {"searchsorted", {six, six}, {}, {0, 1, 2, 0, 1, 2}},
     {"cumsum", {six}, dim(0), {1, 2, 3, 5, 7, 9}},
     {"cumsum", {six}, dim(-1), {1, 3, 6, 4, 9, 15}},
     {"arange", {}, {{"start", whole(7)}, {"end", whole(0)}, {"step", whole(-3)}}, {7, 4, 1}},

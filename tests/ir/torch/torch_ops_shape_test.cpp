@@ -131,7 +131,9 @@ TEST(TorchOps, OrdersAndSumsAlongADimension) {
   EXPECT_THAT(typed("argsort", {f32({3, 5})}, {{"count", whole(6)}}), HasSubstr("a count from 0 to 5"));
   EXPECT_EQ(typed("argsort", {f32({})}), "() int64");
   EXPECT_EQ(typed("searchsorted", {f32({9}), f32({2, 3})}), "(2, 3) int64");
+  EXPECT_EQ(typed("searchsorted", {f32({2, 9}), f32({2, 3})}), "(2, 3) int64");
   EXPECT_THAT(typed("searchsorted", {f32({2, 9}), f32({3})}), HasSubstr("of one dimension"));
+  EXPECT_THAT(typed("searchsorted", {f32({2, 9}), f32({3, 3})}), HasSubstr("one for each row"));
   EXPECT_THAT(typed("searchsorted", {f32({9}), i32({3})}), HasSubstr("numbers of one dtype"));
   EXPECT_EQ(typed("cumsum", {boolean({3, 5})}, dim(-1)), "(3, 5) int64");
   EXPECT_EQ(typed("cumsum", {bf16({3, 5})}, dim(0)), "(3, 5) bfloat16");

@@ -264,6 +264,8 @@ std::vector<Case> index_cases() {
   for (const bool right : {false, true}) {
     cases.push_back({"searchsorted", {f32({7}), f32({3, 5})}, {{"right", right}}});
     cases.push_back({"searchsorted", {i32({1}, 0, 3), i32({9}, 0, 3)}, {{"right", right}}});
+    cases.push_back({"searchsorted", {i32({2, 3, 1}, 0, 3), i32({2, 3, 5}, 0, 3)}, {{"right", right}}});
+    cases.push_back({"searchsorted", {i32({3, 257}, 5, 5), i32({3, 5}, 3, 7)}, {{"right", right}}});
     for (const Int length : {256, 257, 512, 1000, 1023, 1024})  // binary search from 257 on
       cases.push_back({"searchsorted", {i32({length}, 5, 5), i32({3, 5}, 3, 7)}, {{"right", right}}});
   }

@@ -362,16 +362,26 @@ std::vector<Id> read_argsort(pt2::Call& call) {
 constexpr AttributeSpec searchsorted_attributes[] = {{"right", Kind::flag, false}};
 
 TensorType infer_searchsorted(const Inference& call) {
-  if (call.rank(0) != 1) call.expected("a sorted sequence of one dimension");
+  const Shape &sequence = call.shape(0), &values = call.shape(1);
+  const bool has_rows = sequence.size() > 1 && sequence.size() == values.size() &&
+                        std::equal(sequence.begin(), sequence.end() - 1, values.begin());
+  if (sequence.size() != 1 && !has_rows)
+    call.expected("a sorted sequence of one dimension, or one for each row of the values");
   check_one_dtype(call, 2);
   return {DType::i64, call.shape(1)};
 }
 
 Values evaluate_searchsorted(const Operands& o) {
+  const Values& values = o.value(1);
+  const auto count = o.shape(0).back();
+  const std::size_t columns = o.shape(0).size() == 1 ? values.size() : static_cast<std::size_t>(o.shape(1).back());
   Values result;
-  for (const double value : o.value(1)) {
-    const auto is_below = [&](double x) { return o.node.flag("right") ? !is_less(value, x) : is_less(x, value); };
-    result.push_back(static_cast<double>(std::ranges::count_if(o.value(0), is_below)));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto is_below = [&](double x) {
+      return o.node.flag("right") ? !is_less(values[i], x) : is_less(x, values[i]);
+    };
+    const auto row = o.value(0).begin() + static_cast<std::int64_t>(i / columns) * count;
+    result.push_back(static_cast<double>(std::count_if(row, row + count, is_below)));
   }
   return result;
 }
@@ -381,13 +391,20 @@ int is_below(Emitter& e, int boundary, int value, bool right) {
   return right ? e.elementwise(Op::logical_not, {less(e, value, boundary)}, "not_above") : less(e, boundary, value);
 }
 
+/// Returns the coordinates of a boundary: the row is that of the value, if the sequence has rows.
+Coordinates in_row(const Emitter& e, int sequence, Coordinates value, const Expr& index) {
+  value.erase(value.begin() + static_cast<std::ptrdiff_t>(e.rank(sequence)) - 1, value.end());
+  value.push_back(index);
+  return value;
+}
+
 // Counts the boundaries below each value by comparing the value with all of them, which vectorises.
 int count_all_below(Emitter& e, int sequence, int values, bool right) {
   const std::size_t last = e.rank(values);
   Shape space = e.shape(values);
-  space.push_back(e.extent(sequence, 0));
+  space.push_back(e.shape(sequence).back());
   Coordinates rest = identity(space);
-  const int boundary = e.map(sequence, space, {rest.back()}, "boundary");
+  const int boundary = e.map(sequence, space, in_row(e, sequence, rest, rest.back()), "boundary");
   rest.pop_back();
   const int below = is_below(e, boundary, e.map(values, space, std::move(rest), "value"), right);
   const Dims over = {static_cast<std::int64_t>(last)};
@@ -396,11 +413,12 @@ int count_all_below(Emitter& e, int sequence, int values, bool right) {
 
 // Counts the boundaries below each value by a binary search.
 int search_below(Emitter& e, int sequence, int values, bool right) {
-  const std::int64_t count = e.extent(sequence, 0);
+  const std::int64_t count = e.shape(sequence).back();
   const int none = e.coordinate(0, {DType::i32, e.shape(values)}, "none");
   const int all = e.scalar(static_cast<double>(count), DType::i32, "all");
   return search(e, none, all, count, [&](int further) {
-    const int last = e.gather(sequence, minus_one(e, further), e.shape(values), {index_below(count)}, "last");
+    Coordinates at = in_row(e, sequence, identity(e.shape(values)), index_below(count));
+    const int last = e.gather(sequence, minus_one(e, further), e.shape(values), std::move(at), "last");
     return is_below(e, last, values, right);
   });
 }
@@ -411,7 +429,7 @@ int decompose_searchsorted(Emitter& e, const TensorCall& call) {
   const bool wide = call.arg(0).type.dtype == DType::i64 || call.arg(1).type.dtype == DType::i64;
   const DType t = wide ? DType::i64 : accumulation_type(call.arg(0).type.dtype);
   const int sequence = e.convert(call.args[0], t), values = e.broadcast(e.convert(call.args[1], t), call.shape());
-  const auto count_below = e.extent(sequence, 0) <= short_sequence ? count_all_below : search_below;
+  const auto count_below = e.shape(sequence).back() <= short_sequence ? count_all_below : search_below;
   return e.convert(count_below(e, sequence, values, call.node.flag("right")), call.dtype());
 }
 
@@ -429,7 +447,10 @@ Id searchsorted(const Given& g) {
   return search(g, "sorted_sequence", side == "right");
 }
 
-Id bucketize(const Given& g) { return search(g, "boundaries", g.flag("right", false)); }
+Id bucketize(const Given& g) {
+  if (g.rank(g.tensor("boundaries")) != 1) g.refuse("boundaries of one dimension", g.tensor("boundaries"));
+  return search(g, "boundaries", g.flag("right", false));
+}
 
 }  // namespace
 }  // namespace sorting
