@@ -48,21 +48,21 @@ Id reflected(const Given& g, Id x, std::int64_t extent, bool aligned) {
   return g.apply("add", g.where(g.apply("eq", turns, even), rest, g.apply("sub", span, rest)), low);
 }
 
-/// Moves coordinates along a dimension of the image to its inside, unless the outside is 0.
-Id moved_inside(const Given& g, const Image& image, Id x, std::size_t dim) {
+/// Moves coordinates along a dimension of `extent` elements to the inside of the image, unless the outside is 0.
+Id moved_inside(const Given& g, const Image& image, Id x, std::int64_t extent) {
   if (image.padding == "zeros") return x;
-  const std::int64_t extent = image.shape[dim];
   return limited(g, image.padding == "border" ? x : reflected(g, x, extent, image.aligned), extent);
+}
+
+Id is_inside(const Given& g, Id x, std::int64_t extent) {
+  return g.apply("logical_and", g.apply("ge", x, 0.0), g.apply("le", x, static_cast<double>(extent - 1)));
 }
 
 /// Returns the elements at whole coordinates (N, places), multiplied by weights (N, places), as (N, C, places).
 Id picked(const Given& g, const Image& image, Id x, Id y, Id weight) {
   const std::int64_t height = image.shape[2], width = image.shape[3];
-  const auto is_inside = [&](Id v, std::int64_t extent) {
-    return g.apply("logical_and", g.apply("ge", v, 0.0), g.apply("le", v, static_cast<double>(extent - 1)));
-  };
   if (image.padding == "zeros") {
-    const Id inside = g.apply("logical_and", is_inside(x, width), is_inside(y, height));
+    const Id inside = g.apply("logical_and", is_inside(g, x, width), is_inside(g, y, height));
     weight = g.call("where", {inside, weight, g.scalar(0)});
   }
   const Id place =
@@ -94,8 +94,8 @@ Id bicubic(const Given& g, const Image& image, Id x, Id y) {
   Id sum = -1;
   for (std::size_t i = 0; i < 4; ++i)
     for (std::size_t j = 0; j < 4; ++j) {
-      const Id column = moved_inside(g, image, g.apply("add", left, static_cast<double>(j) - 1), 3);
-      const Id row = moved_inside(g, image, g.apply("add", top, static_cast<double>(i) - 1), 2);
+      const Id column = moved_inside(g, image, g.apply("add", left, static_cast<double>(j) - 1), image.shape[3]);
+      const Id row = moved_inside(g, image, g.apply("add", top, static_cast<double>(i) - 1), image.shape[2]);
       const Id part = picked(g, image, column, row, g.apply("mul", across[j], down[i]));
       sum = sum < 0 ? part : g.apply("add", sum, part);
     }
@@ -116,28 +116,53 @@ std::string mode_of(const Given& g, std::string_view text, std::string_view numb
   return mode;
 }
 
+/// Reads a volume, whose planes follow each other in `planes.flat`. `z` has the coordinates of the planes. `read` reads
+/// an image at the places in a plane.
+template <class Read>
+Id read_volume(const Given& g, const Image& planes, std::int64_t depth, Id z, bool nearest, Read&& read) {
+  const auto in_plane = [&](Id at, Id weight) {
+    if (planes.padding == "zeros") weight = g.where(is_inside(g, at, depth), weight, g.scalar(0));
+    Image image = planes;
+    const Id whole = g.to(limited(g, at, depth), DType::i32);
+    image.start = g.apply("mul", whole, g.whole(planes.shape[2] * planes.shape[3]));
+    return g.apply("mul", read(image), g.unsqueeze(weight, 1));
+  };
+  if (nearest) return in_plane(round_of(g, z), g.full(g.shape(z), 1, g.dtype(z)));
+  const Id front = floor_of(g, z), dz = g.apply("sub", z, front);
+  return g.apply("add", in_plane(front, g.apply("sub", 1.0, dz)), in_plane(g.apply("add", front, 1.0), dz));
+}
+
 Id grid_sample(const Given& g, const std::string& mode, const std::string& padding) {
   const Id x = g.tensor("input"), grid = g.tensor("grid");
   const Shape shape = g.shape(x), places = g.shape(grid);
-  if (shape.size() != 4 || places.size() != 4 || places[3] != 2)
-    g.refuse("an image (N, C, H, W) and a grid (N, H, W, 2)", x);
+  const std::size_t rank = shape.size();
+  const bool is_volume = rank == 5 && mode != "bicubic";
+  if ((rank != 4 && !is_volume) || places.size() != rank || places.back() != static_cast<std::int64_t>(rank) - 2)
+    g.refuse(
+        "an image (N, C, H, W) and a grid (N, H, W, 2), or a volume (N, C, D, H, W), a grid (N, D, H, W, 3) and a "
+        "mode other than 'bicubic'",
+        x);
   const bool aligned = g.flag("align_corners", false);
-  const std::int64_t count = places[1] * places[2];
-  const Image image = {g.reshape(x, {shape[0], shape[1], shape[2] * shape[3]}), shape, padding, aligned};
-  const auto coordinate = [&](std::int64_t which, std::size_t dim) {
-    const Id one = g.reshape(g.slice(grid, 3, which, which + 1), {shape[0], count});
-    const Id at = unnormalised(g, one, shape[dim], aligned);
-    return mode == "bicubic" ? at : moved_inside(g, image, at, dim);
+  const std::int64_t height = shape[rank - 2], width = shape[rank - 1];
+  const Id flat = g.reshape(x, {shape[0], shape[1], (is_volume ? shape[2] : 1) * height * width});
+  const Image image = {flat, {shape[0], shape[1], height, width}, padding, aligned};
+  Shape result = {shape[0], shape[1]};
+  result.insert(result.end(), places.begin() + 1, places.end() - 1);
+  const std::int64_t count = element_count({result.begin() + 2, result.end()});
+  const auto coordinate = [&](std::int64_t which, std::int64_t extent) {
+    const Id one = g.reshape(g.slice(grid, static_cast<std::int64_t>(rank) - 1, which, which + 1), {shape[0], count});
+    const Id at = unnormalised(g, one, extent, aligned);
+    return mode == "bicubic" ? at : moved_inside(g, image, at, extent);
   };
-  const Id across = coordinate(0, 3), down = coordinate(1, 2);
-  const auto nearest = [&] {
-    const Shape weights = {shape[0], count};
-    return picked(g, image, round_of(g, across), round_of(g, down), g.full(weights, 1, g.dtype(x)));
+  const Id across = coordinate(0, width), down = coordinate(1, height);
+  const auto read = [&](const Image& from) {
+    if (mode == "bicubic") return bicubic(g, from, across, down);
+    if (mode == "bilinear") return bilinear(g, from, across, down);
+    const Id ones = g.full({shape[0], count}, 1, g.dtype(x));
+    return picked(g, from, round_of(g, across), round_of(g, down), ones);
   };
-  const Id values = mode == "nearest"   ? nearest()
-                    : mode == "bicubic" ? bicubic(g, image, across, down)
-                                        : bilinear(g, image, across, down);
-  return g.reshape(values, {shape[0], shape[1], places[1], places[2]});
+  if (!is_volume) return g.reshape(read(image), result);
+  return g.reshape(read_volume(g, image, shape[2], coordinate(2, shape[2]), mode == "nearest", read), result);
 }
 
 Id sample(const Given& g) {
@@ -283,7 +308,8 @@ Composites samplings() {
        {"grid_sample", in_functional, "input, grid, mode='bilinear', padding_mode='zeros', align_corners=None",
         call_made<sample>}},
       {{"aten.affine_grid_generator", read_made<affine_grid>}, {"aten.grid_sampler", read_made<sample>},
-       {"aten.grid_sampler_2d", read_made<sample>}, {"torchvision.deform_conv2d", read_made<deform_conv2d>},
+       {"aten.grid_sampler_2d", read_made<sample>}, {"aten.grid_sampler_3d", read_made<sample>},
+       {"torchvision.deform_conv2d", read_made<deform_conv2d>},
        {"torchvision.roi_align", read_made<roi_align>}}};
 }
 // clang-format on
