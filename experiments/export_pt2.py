@@ -537,7 +537,9 @@ class Written(nn.Module):
         return [*torch.aminmax(x), *torch.aminmax(x, dim=1, keepdim=True), torch.count_nonzero(self.numbers), torch.count_nonzero(self.numbers, 1),
                 torch.nansum(gaps), torch.nansum(gaps, 1, keepdim=True), torch.nanmean(gaps, (0, 2)), torch.dist(x[0], x[1]),
                 torch.dist(x[0], x[1], 1), torch.trapezoid(x, dx=0.5), torch.trapezoid(x, x[0, 0], dim=-1), torch.linalg.matrix_norm(x),
-                torch.quantile(x, 0.3, dim=2), torch.kthvalue(x, 2, 0).values, torch.msort(x)]
+                torch.quantile(x, 0.3, dim=2), torch.kthvalue(x, 2, 0).values, torch.msort(x), torch.mode(torch.round(x), 2).values,
+                torch.nanmedian(gaps), torch.nanmedian(gaps, 2, keepdim=True).values, torch.cumulative_trapezoid(x, dx=0.5),
+                torch.cumulative_trapezoid(x, x[0, 0]), torch.i0(x), torch.special.i0(x), torch.special.i0e(x), torch.special.digamma(x * x + 1)]
 
     def products(self, x):
         a, b, square = x[0], x[1], x[:, :, :2]
@@ -545,6 +547,11 @@ class Written(nn.Module):
                 torch.addmv(a[:, 0], b, a[0], beta=0.5), torch.addr(b, a[:, 1], b[0], alpha=2), torch.addbmm(a[:, :2], x, x.mT),
                 torch.linalg.matrix_power(square, 3), torch.matrix_power(square, 0), torch.linalg.multi_dot((a, b.T, a)),
                 torch.chain_matmul(a, b.T), torch.ger(a[0], b[0])]
+
+    def matrices(self, x):
+        square = x[:, :, :2] * 2 + torch.eye(2)
+        return [torch.linalg.inv(square), torch.inverse(square), torch.linalg.inv_ex(square).inverse, torch.det(square), torch.linalg.det(square),
+                torch.linalg.solve(square, x), torch.linalg.solve(square, x[:, :, 0])]
 
     def forward(self, x):
         shaped = [torch.column_stack((x[0, 0], x[1].T)), torch.diagflat(x[0, 0], 1), torch.block_diag(x[0], x[1, 0], x[2]),
@@ -555,7 +562,7 @@ class Written(nn.Module):
         most, places = F.max_pool2d(x[None], 2, return_indices=True)
         losses.append(F.max_unpool2d(most, places, 2))
         same = F.alpha_dropout(x, 0.5, self.training), F.feature_alpha_dropout(x, 0.5, self.training)
-        return (*self.pointwise(x), *self.reductions(x), *self.products(x), *shaped, *made, *losses, *same)
+        return (*self.pointwise(x), *self.reductions(x), *self.products(x), *self.matrices(x), *shaped, *made, *losses, *same)
 
 
 class Chosen(nn.Module):

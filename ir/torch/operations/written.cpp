@@ -40,7 +40,9 @@ constexpr auto written = std::to_array<Written>({
     {"aten.chain_matmul", "Tensor[] *matrices"},
     {"aten.column_stack", "Tensor[] tensors"},
     {"aten.count_nonzero", "Tensor self, int[] dim"},
+    {"aten.cumulative_trapezoid", "Tensor y, Tensor x, Scalar dx, int dim"},
     {"aten.deg2rad", "Tensor self"},
+    {"aten.det", "Tensor self"},
     {"aten.diagflat", "Tensor self, int offset"},
     {"aten.diagonal_scatter", "Tensor self, Tensor src, int offset, int dim1, int dim2"},
     {"aten.digamma", "Tensor self"},
@@ -63,7 +65,9 @@ constexpr auto written = std::to_array<Written>({
     {"aten.hamming_window", "int window_length, bool periodic, float alpha, float beta"},
     {"aten.hann_window", "int window_length, bool periodic"},
     {"aten.heaviside", "Tensor self, Tensor values"},
+    {"aten.i0", "Tensor self"},
     {"aten.inner", "Tensor self, Tensor other"},
+    {"aten.inverse", "Tensor self"},
     {"aten.isclose", "Tensor self, Tensor other, float rtol, float atol, bool equal_nan"},
     {"aten.isin", "Scalar elements|element, Scalar test_elements|test_element, bool assume_unique, bool invert"},
     {"aten.isneginf", "Tensor self"},
@@ -73,16 +77,25 @@ constexpr auto written = std::to_array<Written>({
     {"aten.lcm", "Tensor self, Tensor other"},
     {"aten.ldexp", "Tensor self, Tensor other"},
     {"aten.lgamma", "Tensor self"},
+    {"aten._linalg_det", "Tensor self|A", "det"},
+    {"aten.linalg_det", "Tensor self|A", "det"},
+    {"aten.linalg_inv", "Tensor self|A", "inv"},
+    {"aten.linalg_inv_ex", "Tensor self|A", "inv"},
     {"aten.linalg_matrix_power", "Tensor self, int n", "matrix_power"},
     {"aten.linalg_multi_dot", "Tensor[] tensors", "multi_dot"},
+    {"aten.linalg_solve", "Tensor A, Tensor B, bool left", "solve"},
+    {"aten._linalg_solve_ex", "Tensor A, Tensor B, bool left", "solve"},
     {"aten.logaddexp2", "Tensor self, Tensor other"},
     {"aten.matrix_power", "Tensor self, int n"},
     {"aten.max_unpool2d", "Tensor self, Tensor indices, int[] output_size", "unpooled_to"},
     {"aten.max_unpool3d", "Tensor self, Tensor indices, int[] output_size, int[] stride, int[] padding", "unpooled_to"},
+    {"aten.mode", "Tensor self, int dim, bool keepdim"},
     {"aten.msort", "Tensor self"},
     {"aten.multilabel_margin_loss", "Tensor self, Tensor target, Reduction reduction"},
     {"aten.nanmean", "Tensor self, int[] dim, bool keepdim"},
+    {"aten.nanmedian", "Tensor self, int dim, bool keepdim"},
     {"aten.nansum", "Tensor self, int[] dim, bool keepdim"},
+    {"aten.native_channel_shuffle", "Tensor self, int groups"},
     {"aten._pdist_forward", "Tensor self, float p", "pdist"},
     {"aten.pdist", "Tensor self, float p"},
     {"aten.quantile", "Tensor self, float q, int dim, bool keepdim, str interpolation"},
@@ -90,8 +103,11 @@ constexpr auto written = std::to_array<Written>({
     {"aten.rsub", "Scalar self, Scalar other, Scalar alpha"},
     {"aten.signbit", "Tensor self"},
     {"aten.sinc", "Tensor self"},
+    {"aten.special_digamma", "Tensor self", "digamma"},
     {"aten.special_entr", "Tensor self", "entr"},
     {"aten.special_gammaln", "Tensor self", "lgamma"},
+    {"aten.special_i0", "Tensor self", "i0"},
+    {"aten.special_i0e", "Tensor self", "i0e"},
     {"aten.special_ndtr", "Tensor self", "ndtr"},
     {"aten.special_psi", "Tensor self", "digamma"},
     {"aten.special_sinc", "Tensor self", "sinc"},
@@ -209,9 +225,10 @@ std::vector<Id> copied(pt2::Call& call, const Graph& graph, const std::vector<Id
 std::vector<Id> read_written(pt2::Call& call) {
   const auto found = std::ranges::find(written, call.function, &Written::name);
   CHECK(found != written.end());
-  // The file states the result's type, and bounds of the numbers.
+  // The file states the result's type, and bounds of the numbers. PyTorch checks for singular matrices; here their
+  // inverses are infinite or NaN.
   call.ignore({"dtype", "out_dtype", "output_dtype", "layout", "device", "pin_memory"});
-  call.ignore({"input_dtype", "target_dtype", "scale_dtype", "zero_point_dtype"});
+  call.ignore({"input_dtype", "target_dtype", "scale_dtype", "zero_point_dtype", "check_errors"});
   const std::string_view definition = found->definition.empty() ? found->name.substr(5) : found->definition;
   return call_definition(call, definition, [&](python::Session& session, const ToValue& to_value) {
     WrittenCall arguments(call, session, to_value);
