@@ -496,6 +496,17 @@ class Placed(nn.Module):
                    rows.scatter_reduce(1, self.ids, rows, "amax"), self.numbers.scatter_reduce(0, self.ids[0], self.divisors, "amin")]
         return [*small, *reduced, (rows > 0).scatter(1, self.ids, True), rows.index_fill(0, self.ends, 3.0)]
 
+    def masked(self, x):
+        """Elements that computed masks select, and that return to their places."""
+        y, z, far, flags = x * 2, x + 1, torch.full_like(x, 0.5), x > 1
+        y[x < 0] = torch.sqrt(1 - x[x < 0]) * 3
+        near = z < far
+        far[near] = z[near]
+        some = z[~near]
+        some.mul_(2)
+        z[~near] = some + torch.clamp(y[~near], max=1.0)
+        return [y, z, far, x.index_put((flags,), torch.masked_select(y, flags).neg())]
+
     def quotients(self):
         a, b, c = self.numbers, self.divisors, self.divisors.to(torch.int32)
         return [a // b, a % b, torch.div(a, b, rounding_mode="trunc"), torch.fmod(a, b), a % -4, a // -4, 9 // b, -9 % b,
@@ -514,7 +525,7 @@ class Placed(nn.Module):
         sampled = [F.grid_sample(image, grid, mode, padding, align_corners=corners)
                    for mode, padding, corners in (("bicubic", "zeros", True), ("bicubic", "border", False), ("bilinear", "reflection", False),
                                                   ("bicubic", "reflection", True), ("nearest", "reflection", True))]
-        return (*self.scattered(rows), *self.quotients(), *chosen, *repeated, *resized, *sampled, torch.rsub(x, 2, alpha=0.5),
+        return (*self.scattered(rows), *self.quotients(), *self.masked(x), *chosen, *repeated, *resized, *sampled, torch.rsub(x, 2, alpha=0.5),
                 torch.rsub(x, x[:1], alpha=3), *self.lstm(x)[1])
 
 

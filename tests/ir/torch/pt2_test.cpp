@@ -239,6 +239,12 @@ TEST(Pt2, MasksThatSelectElementsAreConstants) {
                 "mask selects is known only at run time; torch.where(mask, x, 0) keeps the shape), found"));
 }
 
+// placed_2.15.0.pt2 has y[x < 0] = torch.sqrt(1 - x[x < 0]) * 3.
+TEST(Pt2, SelectedElementsReturnToTheirPlacesIfEachIsComputedSeparately) {
+  EXPECT_THAT(error_with("placed_2.15.0.pt2", "torch.ops.aten.sqrt.default", "torch.ops.aten.logical_not.default"),
+              HasSubstr("node 'index_4': expected indices of integers, or a mask that is a constant"));
+}
+
 TEST(Pt2, OutputsThatAreNoTensorsHaveTheirNumber) {
   EXPECT_EQ(error_with("mlp_2.11.0.pt2", R"("outputs": [{"as_tensor": {"name": "softmax"}}, {"as_tensor")",
                        R"("outputs": [{"as_tensor": {"name": "softmax"}}, {"as_int": 3}, {"as_tensor")"),
