@@ -557,7 +557,8 @@ class Written(nn.Module):
         return [torch.tensordot(x, x, dims=([1, 2], [1, 2])), torch.tensordot(a, b.T, 1), torch.inner(a, b), torch.vdot(a[0], b[1]),
                 torch.addmv(a[:, 0], b, a[0], beta=0.5), torch.addr(b, a[:, 1], b[0], alpha=2), torch.addbmm(a[:, :2], x, x.mT),
                 torch.linalg.matrix_power(square, 3), torch.matrix_power(square, 0), torch.linalg.multi_dot((a, b.T, a)),
-                torch.chain_matmul(a, b.T), torch.ger(a[0], b[0])]
+                torch.chain_matmul(a, b.T), torch.ger(a[0], b[0]),
+                torch.linalg.solve_triangular(square, x, upper=False, unitriangular=True)]
 
     def matrices(self, x):
         square = x[:, :, :2] * 2 + torch.eye(2)

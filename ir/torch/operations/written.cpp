@@ -85,6 +85,8 @@ constexpr auto written = std::to_array<Written>({
     {"aten.linalg_multi_dot", "Tensor[] tensors", "multi_dot"},
     {"aten.linalg_solve", "Tensor A, Tensor B, bool left", "solve"},
     {"aten._linalg_solve_ex", "Tensor A, Tensor B, bool left", "solve"},
+    {"aten.linalg_solve_triangular", "Tensor A|self, Tensor B, bool upper, bool left, bool unitriangular",
+     "solve_triangular"},
     {"aten.logaddexp2", "Tensor self, Tensor other"},
     {"aten.matrix_power", "Tensor self, int n"},
     {"aten.max_unpool2d", "Tensor self, Tensor indices, int[] output_size", "unpooled_to"},

@@ -74,7 +74,7 @@ const std::vector<Written>& written() {
       {as_method, {"cdouble", "cfloat"}, {}, "cfloat"},
       {as_method, {"element_size", "fill_diagonal_", "ndimension", "nelement", "new_tensor", "pin_memory",
                    "requires_grad_", "type"}},
-      {in_linalg, {"det", "inv", "matrix_power", "multi_dot", "solve"}},
+      {in_linalg, {"det", "inv", "matrix_power", "multi_dot", "solve", "solve_triangular"}},
       {in_torch | in_functional, {"native_channel_shuffle", "pdist"}},
       {in_functional, {"alpha_dropout", "ctc_loss", "dropout1d", "dropout2d", "dropout3d", "embedding_bag",
                        "feature_alpha_dropout", "gumbel_softmax", "max_unpool1d", "max_unpool2d", "max_unpool3d",

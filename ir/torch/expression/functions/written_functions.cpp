@@ -151,7 +151,24 @@ def solve(A, B, *, left=True):
         return (inv(A) @ B.unsqueeze(-1)).squeeze(-1)
     return inv(A) @ B
 
-
+# A lower matrix is its diagonal times a matrix with ones on the diagonal. The latter is inverted block by block: if p and
+# q are the inverses of two blocks on the diagonal, that of both blocks is [[p, 0], [-q @ joined @ p, q]].
+def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
+    lower, n = A.mT if upper else A, A.shape[-1]
+    divisors = lower.diagonal(0, -2, -1)
+    unit = lower if unitriangular else lower / divisors.unsqueeze(-1)
+    inverse, size = torch.eye(n), 1
+    while size < n:
+        block = torch.arange(n) // size
+        row = block.unsqueeze(-1)
+        joined = torch.where((row % 2 == 1) & (block == row - 1), unit, 0.0)
+        inverse = inverse - (joined if size == 1 else inverse @ joined @ inverse)
+        size = 2 * size
+    if not unitriangular:
+        inverse = inverse / divisors.unsqueeze(-2)
+    if upper:
+        inverse = inverse.mT
+    return inverse @ B if left else B @ inverse
 
 def float_power(input, exponent):
     return torch.pow(input.float() if isinstance(input, torch.Tensor) else float(input), exponent)
