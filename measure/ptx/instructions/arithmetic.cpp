@@ -244,17 +244,16 @@ void funnel(Binder& b) {
                  : bind_same<Funnel<left, false>, 3, std::uint32_t>(b);
 }
 Flow run_lop3(Warp& w, const Instruction& i, Lanes active) {
-  PerLane<std::uint32_t> r;
-  for (std::size_t l = 0; l < warp_lanes; ++l) {
+  const auto looked_up = [&](std::size_t l) {
     const std::uint32_t a = w.lanes<std::uint32_t>(i.a)[l], b = w.lanes<std::uint32_t>(i.b)[l],
                         c = w.lanes<std::uint32_t>(i.c)[l];
     std::uint32_t value = 0;
     for (std::uint32_t row = 0; row < 8; ++row)
       if ((i.number >> row & 1) != 0)
         value |= ((row & 4) != 0 ? a : ~a) & ((row & 2) != 0 ? b : ~b) & ((row & 1) != 0 ? c : ~c);
-    r[l] = value;
-  }
-  w.store(i.d, r, active);
+    return value;
+  };
+  w.store(i.d, per_lane(looked_up), active);
   return Flow::next;
 }
 void lop3(Binder& b) {
@@ -391,9 +390,8 @@ void setp(Binder& b) {
 template <class T>
 Flow run_selp(Warp& w, const Instruction& i, Lanes active) {
   const Lanes pick = w.predicate(i.c) ^ static_cast<Lanes>(i.number);
-  PerLane<T> r;
-  for (std::size_t l = 0; l < warp_lanes; ++l) r[l] = (pick >> l & 1) != 0 ? w.lanes<T>(i.a)[l] : w.lanes<T>(i.b)[l];
-  w.store(i.d, r, active);
+  const PerLane<T>&a = w.lanes<T>(i.a), &b = w.lanes<T>(i.b);
+  w.store(i.d, per_lane([&](std::size_t l) { return (pick >> l & 1) != 0 ? a[l] : b[l]; }), active);
   return Flow::next;
 }
 void selp(Binder& b) {

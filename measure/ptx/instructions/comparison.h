@@ -71,9 +71,7 @@ inline Flow set_predicates(Warp& w, const Instruction& i, Lanes result, Lanes ac
 template <class T, class F>
 Flow run_setp(Warp& w, const Instruction& i, Lanes active) {
   const PerLane<T>&a = w.lanes<T>(i.a), &b = w.lanes<T>(i.b);
-  Lanes result = 0;
-  for (std::size_t l = 0; l < warp_lanes; ++l) result |= Lanes{F{}(a[l], b[l])} << l;
-  return set_predicates(w, i, result, active);
+  return set_predicates(w, i, lanes_where([&](std::size_t l) { return F{}(a[l], b[l]); }), active);
 }
 
 /// Binds the operands of a setp on registers with `bits` bits, for set_predicates().

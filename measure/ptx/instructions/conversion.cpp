@@ -35,9 +35,8 @@ template <class Whole, class Part>
 Flow run_unpack(Warp& w, const Instruction& i, Lanes active) {
   const PerLane<Whole> a = w.lanes<Whole>(i.a);
   for (std::size_t p = 0; p < i.detail->d.size(); ++p) {
-    PerLane<Part> r;
-    for (std::size_t l = 0; l < warp_lanes; ++l) r[l] = static_cast<Part>(a[l] >> (p * bits_in<Part>));
-    w.store(i.detail->d[p], r, active);
+    const auto part = [&](std::size_t l) { return static_cast<Part>(a[l] >> (p * bits_in<Part>)); };
+    w.store(i.detail->d[p], per_lane(part), active);
   }
   return Flow::next;
 }
@@ -89,16 +88,14 @@ Integers load_integers(Warp& w, RegisterPlace place, int bits, int type) {
   Integers x;
   with_register(bits, [&]<class T>(Typed<T>) {
     const PerLane<T>& lanes = w.lanes<T>(place);
-    for (std::size_t l = 0; l < warp_lanes; ++l) x[l] = narrowed(static_cast<std::int64_t>(lanes[l]), type);
+    x = per_lane([&](std::size_t l) { return narrowed(static_cast<std::int64_t>(lanes[l]), type); });
   });
   return x;
 }
 
 void store_integers(Warp& w, RegisterPlace place, int bits, int type, const Integers& x, Lanes active) {
   with_register(bits, [&]<class T>(Typed<T>) {
-    PerLane<T> r;
-    for (std::size_t l = 0; l < warp_lanes; ++l) r[l] = static_cast<T>(narrowed(x[l], type));
-    w.store(place, r, active);
+    w.store(place, per_lane([&](std::size_t l) { return static_cast<T>(narrowed(x[l], type)); }), active);
   });
 }
 
@@ -145,15 +142,14 @@ template <class T, class Word>
 Flow run_integer_to_float(Warp& w, const Instruction& i, Lanes active) {
   const Detail& t = *i.detail;
   const Integers x = load_integers(w, i.a, t.m, t.n);
-  PerLane<Word> r;
-  for (std::size_t l = 0; l < warp_lanes; ++l) {
+  const auto word = [&](std::size_t l) -> Word {
     const T value = rounded<T>(x[l], t.n < 0, static_cast<Rounding>(i.number));
     if constexpr (sizeof(Word) == 2)
-      r[l] = ir::float16_bits(value, static_cast<ir::DType>(t.b_transposed ? ir::DType::bf16 : ir::DType::f16));
+      return ir::float16_bits(value, t.b_transposed ? ir::DType::bf16 : ir::DType::f16);
     else
-      r[l] = std::bit_cast<Word>(value);
-  }
-  w.store(i.d, r, active);
+      return std::bit_cast<Word>(value);
+  };
+  w.store(i.d, per_lane(word), active);
   return Flow::next;
 }
 
@@ -165,29 +161,22 @@ ir::DType dtype(Type type) { return type == Type::bf16 ? ir::DType::bf16 : ir::D
 
 template <Type type>
 Numbers load_floats(Warp& w, RegisterPlace place) {
-  Numbers x;
-  for (std::size_t l = 0; l < warp_lanes; ++l) {
+  return per_lane([&](std::size_t l) -> double {
     if constexpr (type == Type::f32)
-      x[l] = w.lanes<float>(place)[l];
+      return w.lanes<float>(place)[l];
     else if constexpr (type == Type::f64)
-      x[l] = w.lanes<double>(place)[l];
+      return w.lanes<double>(place)[l];
     else
-      x[l] = ir::float16_value(w.lanes<std::uint16_t>(place)[l], dtype(type));
-  }
-  return x;
+      return ir::float16_value(w.lanes<std::uint16_t>(place)[l], dtype(type));
+  });
 }
 
 template <Type type>
 void store_floats(Warp& w, RegisterPlace place, const Numbers& x, Lanes active) {
   if constexpr (type == Type::f64) return w.store(place, x, active);
-  if constexpr (type == Type::f32) {
-    PerLane<float> r;
-    for (std::size_t l = 0; l < warp_lanes; ++l) r[l] = static_cast<float>(x[l]);
-    return w.store(place, r, active);
-  }
-  PerLane<std::uint16_t> r;
-  for (std::size_t l = 0; l < warp_lanes; ++l) r[l] = ir::float16_bits(static_cast<float>(x[l]), dtype(type));
-  w.store(place, r, active);
+  const auto as_f32 = [&](std::size_t l) { return static_cast<float>(x[l]); };
+  if constexpr (type == Type::f32) return w.store(place, per_lane(as_f32), active);
+  w.store(place, per_lane([&](std::size_t l) { return ir::float16_bits(as_f32(l), dtype(type)); }), active);
 }
 
 // i.number: how to round to an integer: 'n'earest even, 'z'ero, 'm'inus or 'p'lus infinity; 0: do not round. i.size is
@@ -206,16 +195,15 @@ Flow run_float_to_integer(Warp& w, const Instruction& i, Lanes active) {
   const Numbers x = load_floats<from>(w, i.a);
   const Detail& t = *i.detail;
   const auto [low, high] = range_of(t.format);
-  Integers r;
-  for (std::size_t l = 0; l < warp_lanes; ++l) {
+  const auto integer = [&](std::size_t l) {
     const double value = to_integer((i.size & 1) != 0 ? flushed_as_f32(x[l]) : x[l], i.number);
     const Int128 nearest = std::isnan(value)                    ? 0  // PTX ISA, "cvt": NaN becomes 0
                            : value >= static_cast<double>(high) ? high
                            : value <= static_cast<double>(low)  ? low
                                                                 : static_cast<Int128>(value);
-    r[l] = static_cast<std::int64_t>(nearest);
-  }
-  store_integers(w, i.d, t.k, t.format, r, active);
+    return static_cast<std::int64_t>(nearest);
+  };
+  store_integers(w, i.d, t.k, t.format, per_lane(integer), active);
   return Flow::next;
 }
 

@@ -82,9 +82,7 @@ void extremum(Binder& b) {
 template <class F>
 Flow run_exact_setp(Warp& w, const Instruction& i, Lanes active) {
   const PerLane<double> a = load(w, i.a, active), b = load(w, i.b, active);
-  Lanes result = 0;
-  for (std::size_t l = 0; l < warp_lanes; ++l) result |= Lanes{F{}(a[l], b[l])} << l;
-  return set_predicates(w, i, result, active);
+  return set_predicates(w, i, lanes_where([&](std::size_t l) { return F{}(a[l], b[l]); }), active);
 }
 
 void setp(Binder& b) {

@@ -17,9 +17,7 @@ constexpr int bits_in = static_cast<int>(8 * sizeof(T));
 
 template <class R, class F, class... T>
 Flow store_each(Warp& w, const Instruction& i, Lanes active, const PerLane<T>&... operands) {
-  PerLane<R> r;
-  for (std::size_t l = 0; l < warp_lanes; ++l) r[l] = F{}(operands[l]...);
-  w.store(i.d, r, active);
+  w.store(i.d, per_lane([&](std::size_t l) -> R { return F{}(operands[l]...); }), active);
   return Flow::next;
 }
 

@@ -84,10 +84,8 @@ void vote(Binder& b) {
 template <class T>
 Flow run_match(Warp& w, const Instruction& i, Lanes active) {
   const PerLane<T>& a = w.lanes<T>(i.a);
-  PerLane<std::uint32_t> r{};
-  for (std::size_t l = 0; l < warp_lanes; ++l)
-    for_each_lane(active, [&](std::size_t other) { r[l] |= Lanes{a[other] == a[l]} << other; });
-  w.store(i.d, r, active);
+  const auto same = [&](std::size_t l) { return active & lanes_where([&](std::size_t k) { return a[k] == a[l]; }); };
+  w.store(i.d, per_lane(same), active);
   return Flow::next;
 }
 void match(Binder& b) {

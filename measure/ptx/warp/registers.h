@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "measure/ptx/finding.h"
@@ -31,6 +32,22 @@ void with_register(int bits, const Visit& visit) {
 template <class Visit>
 void for_each_lane(Lanes lanes, const Visit& visit) {
   for (; lanes != 0; lanes &= lanes - 1) visit(static_cast<std::size_t>(std::countr_zero(lanes)));
+}
+
+/// Returns the values of f(lane) for all lanes.
+template <class F>
+auto per_lane(const F& f) {
+  PerLane<std::invoke_result_t<const F&, std::size_t>> values;
+  for (std::size_t l = 0; l < warp_lanes; ++l) values[l] = f(l);
+  return values;
+}
+
+/// Returns the set of the lanes for which f(lane) is true.
+template <class F>
+Lanes lanes_where(const F& f) {
+  Lanes lanes = 0;
+  for (std::size_t l = 0; l < warp_lanes; ++l) lanes |= Lanes{f(l)} << l;
+  return lanes;
 }
 
 class Registers {
