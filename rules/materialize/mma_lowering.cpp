@@ -54,7 +54,7 @@ class ProductLowering {
   UnderWay run(ir::Body& to) {
     if (product_.atom->of_warpgroup()) return of_warpgroups(to);
     if (kept_ == nullptr)
-      to.emplace_back(of_warps());
+      to.emplace_back(loop_of_turns([&](ir::Body& body) { multiply_turn(body); }));
     else
       written_out(to);
     return {};
@@ -90,13 +90,13 @@ class ProductLowering {
   }
 
  private:
-  ir::Loop of_warps() {
+  // Returns a loop over the turns. `multiply` emits the products of one turn.
+  template <class F>
+  ir::Loop loop_of_turns(F&& multiply) {
     ir::Loop loop = {loop_.axis, 0, 1, loop_.unroll, {}};
     loop.axis.extent = ir::mma::trips(loop_);
     kernel_.scope.emplace_back(loop.axis.name, ir::range_of(loop));
-    kernel_.loops.push_back(loop.axis.name);
-    multiply_turn(loop.body);
-    kernel_.loops.pop_back();
+    multiply(loop.body);
     kernel_.scope.pop_back();
     return loop;
   }
@@ -138,14 +138,7 @@ class ProductLowering {
           body.emplace_back(std::move(wgmma));
         }
     };
-    if (fragments.empty()) {
-      ir::Loop loop = {loop_.axis, 0, 1, loop_.unroll, {}};
-      loop.axis.extent = ir::mma::trips(loop_);
-      kernel_.scope.emplace_back(loop.axis.name, ir::range_of(loop));
-      multiply(0, loop.body);
-      kernel_.scope.pop_back();
-      to.emplace_back(std::move(loop));
-    }
+    if (fragments.empty()) to.emplace_back(loop_of_turns([&](ir::Body& body) { multiply(0, body); }));
     const std::size_t turns = fragments.size() / of_a.size();  // number of turns that are written out
     for (std::size_t turn = 0; turn < turns; ++turn) {
       turn_ = static_cast<std::int64_t>(turn);
@@ -258,31 +251,29 @@ class ProductLowering {
     return name;
   }
 
-  Operand made_operand(const ir::mma::Factor& factor, const std::string& unit, const ir::Substitution& place,
-                       std::int64_t matrices, ir::Body& to) {
-    Operand result;
-    result.on = registers_of(factor, unit);
-    for (const Instance& instance : replication_.instances({result.on, false}))
-      result.fragments.push_back({instance, {made(factor, place, matrices, instance, to), 0}});
+  // Returns an operand with one fragment for each instance: fragment_at(instance).
+  template <class F>
+  Operand operand_of(std::uint64_t on, F&& fragment_at) {
+    Operand result = {on, {}};
+    for (const Instance& instance : replication_.instances({on, false}))
+      result.fragments.push_back({instance, {fragment_at(instance), 0}});
     return result;
   }
 
+  Operand made_operand(const ir::mma::Factor& factor, const std::string& unit, const ir::Substitution& place,
+                       std::int64_t matrices, ir::Body& to) {
+    return operand_of(registers_of(factor, unit),
+                      [&](const Instance& instance) { return made(factor, place, matrices, instance, to); });
+  }
+
   Operand rows(ir::Body& to) {
-    if (kept_ != nullptr) {
-      Operand result = {registers_of(product_.a, product_.rows), {}};
-      for (const Instance& instance : replication_.instances({result.on, false}))
-        result.fragments.push_back({instance, {kept_->at({*turn_, instance}), 0}});
-      return result;
-    }
+    const std::uint64_t on = registers_of(product_.a, product_.rows);
+    if (kept_ != nullptr) return operand_of(on, [&](const Instance& at) { return kept_->at({*turn_, at}); });
     if (!product_.a.in_slab())
       return made_operand(product_.a, product_.rows, element_of_a(product_, loop_.axis.name),
                           product_.atom->a_matrices(), to);
-    Operand result;
-    result.on = registers_of(product_.a, product_.rows);
     const Fragment fragment = fragment_of_a(product_, loop_.axis.name);
-    for (const Instance& instance : replication_.instances({result.on, false}))
-      result.fragments.push_back({instance, {load(fragment, instance, to), 0}});
-    return result;
+    return operand_of(on, [&](const Instance& at) { return load(fragment, at, to); });
   }
 
   // Two neighbours along the innermost REG axis are loaded by one instruction.
