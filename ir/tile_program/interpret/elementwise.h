@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ir/tile_program/interpret/machine.h"
+#include "ir/types/float_format.h"
 
 namespace deplo::ir::tile_program::exec {
 
@@ -29,6 +30,32 @@ TileValue each_bits(std::size_t n, Function f) {
   for (std::size_t i = 0; i < n; ++i) out[i] = f(i);
   return of_bits(std::move(out));
 }
+
+/// Builds a tile of floats or of bits element by element.
+class TileBuilder {
+ public:
+  explicit TileBuilder(Reals numbers) : is_real_(true), reals_(std::move(numbers)) {}
+  explicit TileBuilder(Bits numbers) : is_real_(false), bits_(std::move(numbers)) {}
+  void set(std::size_t i, std::uint64_t bits, DType e) {
+    if (is_real_)
+      reals_[i] = decode_float(bits, e);
+    else
+      bits_[i] = bits;
+  }
+  /// Sets element i to element `at` of a tile of the same kind.
+  void copy(std::size_t i, const TileValue& from, std::size_t at) {
+    if (is_real_)
+      reals_[i] = from.real(at);
+    else
+      bits_[i] = from.bit(at);
+  }
+  TileValue take() { return is_real_ ? of_reals(std::move(reals_)) : of_bits(std::move(bits_)); }
+
+ private:
+  bool is_real_;
+  Reals reals_;
+  Bits bits_;
+};
 
 /// Sets the result to the first operand.
 inline void set_operand(Evaluation& now) {

@@ -16,39 +16,12 @@ namespace {
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr std::uint64_t poisoned_bits = 0x5A5A5A5A5A5A5A5AULL;
 
-/// Builds a tile element by element. Elements that are not set are unspecified.
-class TileBuilder {
- public:
-  TileBuilder(const Evaluation& now, DType e, std::size_t n) : element_(e) {
-    const bool poison = now.machine.launch.poison;
-    if (is_integral(e))
-      bits_.assign(n, poison ? wrap(poisoned_bits, width(e)) : 0);
-    else
-      reals_.assign(n, poison ? not_a_number : 0);
-  }
-  void set(std::size_t i, std::uint64_t bits) {
-    if (is_integral(element_))
-      bits_[i] = bits;
-    else
-      reals_[i] = decode_float(bits, element_);
-  }
-  void copy(std::size_t i, const TileValue& from) {
-    if (is_integral(element_))
-      bits_[i] = from.bit(i);
-    else
-      reals_[i] = from.real(i);
-  }
-  TileValue take(PastPtr past) {
-    TileValue v = is_integral(element_) ? of_bits(std::move(bits_)) : of_reals(std::move(reals_));
-    v.past = std::move(past);
-    return v;
-  }
-
- private:
-  DType element_;
-  Reals reals_;
-  Bits bits_;
-};
+/// Returns a tile whose elements are unspecified until they are set.
+TileBuilder unspecified(const Evaluation& now, DType e, std::size_t n) {
+  const bool poison = now.machine.launch.poison;
+  if (is_integral(e)) return TileBuilder(Bits(n, poison ? wrap(poisoned_bits, width(e)) : 0));
+  return TileBuilder(Reals(n, poison ? not_a_number : 0));
+}
 
 std::uint64_t bits_at(const TileValue& v, std::size_t i, DType e) {
   return v.reals != nullptr ? encode_float(v.real(i), e) : v.bit(i);
@@ -60,27 +33,43 @@ void set_token(Evaluation& now, const Accesses& accesses, std::size_t result) {
   now.set(std::move(token), result);
 }
 
+/// Sets the results of an operation that reads memory: the tile, and a token.
+void set_result(Evaluation& now, TileBuilder& tile, const Accesses& accesses) {
+  TileValue value = tile.take();
+  value.past = accesses.after();
+  now.set(std::move(value), 0);
+  set_token(now, accesses, 1);
+}
+
 const TileValue* optional_operand(const Evaluation& now, std::string_view name) {
   return now.op.has(name) ? &now.operand(name) : nullptr;
 }
 
 // --- Through pointers ------------------------------------------------------------------------------------------------
 
-void load_pointers(Evaluation& now) {
-  const TileValue& pointers = now.operand(0);
-  const TileValue *mask = optional_operand(now, "mask"), *padding = optional_operand(now, "padding");
+/// Sets the result to the bits access(accesses, i) of each element i that the mask includes, and to `otherwise` where it
+/// does not. nullptr: the other elements are unspecified.
+template <class Function>
+void set_accessed(Evaluation& now, AccessKind kind, const TileValue* otherwise, Function access) {
+  const TileValue* mask = optional_operand(now, "mask");
   const DType e = now.element();
   const std::size_t n = elements_of(now.result_type());
-  Accesses accesses(now, AccessKind::read);
-  TileBuilder tile(now, e, n);
+  Accesses accesses(now, kind);
+  TileBuilder tile = unspecified(now, e, n);
   for (std::size_t i = 0; i < n; ++i) {
     if (mask == nullptr || mask->bit(i) != 0)
-      tile.set(i, accesses.read(pointers.bit(i), e, i));
-    else if (padding != nullptr)
-      tile.copy(i, *padding);
+      tile.set(i, access(accesses, i), e);
+    else if (otherwise != nullptr)
+      tile.copy(i, *otherwise, i);
   }
-  now.set(tile.take(accesses.after()), 0);
-  set_token(now, accesses, 1);
+  set_result(now, tile, accesses);
+}
+
+void load_pointers(Evaluation& now) {
+  const TileValue& pointers = now.operand(0);
+  const DType e = now.element();
+  set_accessed(now, AccessKind::read, optional_operand(now, "padding"),
+               [&](Accesses& accesses, std::size_t i) { return accesses.read(pointers.bit(i), e, i); });
 }
 
 void store_pointers(Evaluation& now) {
@@ -96,38 +85,21 @@ void store_pointers(Evaluation& now) {
 void atomic_rmw(Evaluation& now) {
   const auto mode = static_cast<Rmw>(now.op.number("mode"));
   const TileValue &pointers = now.operand(0), &argument = now.operand(1);
-  const TileValue* mask = optional_operand(now, "mask");
   const DType e = now.element();
-  const std::size_t n = elements_of(now.result_type());
-  Accesses accesses(now, AccessKind::update);
-  TileBuilder tile(now, e, n);
-  for (std::size_t i = 0; i < n; ++i)
-    if (mask == nullptr || mask->bit(i) != 0)
-      tile.set(i, accesses.update(pointers.bit(i), e, i, [&](std::uint64_t before) {
-        return updated(mode, before, bits_at(argument, i, e), e);
-      }));
-  now.set(tile.take(accesses.after()), 0);
-  set_token(now, accesses, 1);
+  set_accessed(now, AccessKind::update, nullptr, [&](Accesses& accesses, std::size_t i) {
+    return accesses.update(pointers.bit(i), e, i,
+                           [&](std::uint64_t before) { return updated(mode, before, bits_at(argument, i, e), e); });
+  });
 }
 
 void atomic_cas(Evaluation& now) {
   const TileValue &pointers = now.operand(0), &expected = now.operand(1), &value = now.operand(2);
-  const TileValue* mask = optional_operand(now, "mask");
   const DType e = now.element();
-  const std::size_t n = elements_of(now.result_type());
-  Accesses accesses(now, AccessKind::update);
-  TileBuilder tile(now, e, n);
-  for (std::size_t i = 0; i < n; ++i) {
-    if (mask != nullptr && mask->bit(i) == 0) {
-      tile.copy(i, expected);
-      continue;
-    }
-    tile.set(i, accesses.update(pointers.bit(i), e, i, [&](std::uint64_t before) {
+  set_accessed(now, AccessKind::update, &expected, [&](Accesses& accesses, std::size_t i) {
+    return accesses.update(pointers.bit(i), e, i, [&](std::uint64_t before) {
       return before == bits_at(expected, i, e) ? bits_at(value, i, e) : before;  // compares bits, even for floats
-    }));
-  }
-  now.set(tile.take(accesses.after()), 0);
-  set_token(now, accesses, 1);
+    });
+  });
 }
 
 // --- Through views ---------------------------------------------------------------------------------------------------
@@ -226,15 +198,14 @@ void load_view(Evaluation& now) {
   const DType e = type.element;
   const std::size_t n = elements_of(now.result_type());
   Accesses accesses(now, AccessKind::read);
-  TileBuilder tile(now, e, n);
+  TileBuilder tile = unspecified(now, e, n);
   for (std::size_t i = 0; i < n; ++i) {
     if (const std::uint64_t address = view.address(i); address != 0)
-      tile.set(i, accesses.read(address, e, i));
+      tile.set(i, accesses.read(address, e, i), e);
     else if (type.padding)
-      tile.set(i, padding_bits(*type.padding, e));
+      tile.set(i, padding_bits(*type.padding, e), e);
   }
-  now.set(tile.take(accesses.after()), 0);
-  set_token(now, accesses, 1);
+  set_result(now, tile, accesses);
 }
 
 void store_view(Evaluation& now) {

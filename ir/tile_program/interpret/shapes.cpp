@@ -167,6 +167,14 @@ struct Rows {
   std::size_t at(std::size_t row, std::size_t k) const { return (row / step * length + k) * step + row % step; }
 };
 
+/// Returns builders of tiles with n elements, each with floats or bits as the value in its place.
+std::vector<TileBuilder> builders_like(const std::vector<TileValue>& values, std::size_t n) {
+  std::vector<TileBuilder> built;
+  for (const TileValue& value : values)
+    built.push_back(value.reals != nullptr ? TileBuilder(Reals(n)) : TileBuilder(Bits(n)));
+  return built;
+}
+
 /// Runs the body on `n` rows. Each operand passes an element and the value accumulated so far. `together`: all rows at
 /// once.
 std::vector<TileValue> combine(Evaluation& now, const std::vector<TileValue>& elements,
@@ -176,28 +184,19 @@ std::vector<TileValue> combine(Evaluation& now, const std::vector<TileValue>& el
     now.set_argument(body.arguments[2 * i], element);
     now.set_argument(body.arguments[2 * i + 1], sum);
   };
-  const auto one = [](const TileValue& v, std::size_t i) {
-    return v.reals != nullptr ? of_reals({v.real(i)}) : of_bits({v.bit(i)});
-  };
+  const auto one = [](const TileValue& v, std::size_t r) { return moved(v, 1, [r](std::size_t) { return r; }); };
   if (together) {
     for (std::size_t i = 0; i < elements.size(); ++i) give(i, elements[i], accumulated[i]);
     return now.machine.run_pure(now.block(), body);
   }
-  std::vector<Reals> reals(elements.size());
-  std::vector<Bits> bits(elements.size());
+  std::vector<TileBuilder> built = builders_like(elements, n);
   for (std::size_t r = 0; r < n; ++r) {
     for (std::size_t i = 0; i < elements.size(); ++i) give(i, one(elements[i], r), one(accumulated[i], r));
     const std::vector<TileValue> yielded = now.machine.run_pure(now.block(), body);
-    for (std::size_t i = 0; i < elements.size(); ++i) {
-      if (yielded[i].reals != nullptr)
-        reals[i].push_back(yielded[i].real(0));
-      else
-        bits[i].push_back(yielded[i].bit(0));
-    }
+    for (std::size_t i = 0; i < elements.size(); ++i) built[i].copy(r, yielded[i], 0);
   }
   std::vector<TileValue> all;
-  for (std::size_t i = 0; i < elements.size(); ++i)
-    all.push_back(bits[i].empty() ? of_reals(std::move(reals[i])) : of_bits(std::move(bits[i])));
+  for (TileBuilder& tile : built) all.push_back(tile.take());
   return all;
 }
 
@@ -231,10 +230,9 @@ void scan(Evaluation& now) {
   const auto& identities = std::get<std::vector<Scalar>>(now.op.attribute("identities"));
   const std::size_t operands = now.op.operands.size(), n = rows.rows * rows.length;
   std::vector<TileValue> sums;
-  std::vector<Reals> reals(operands, Reals(n));
-  std::vector<Bits> bits(operands, Bits(n));
   for (const Scalar& s : identities)
     sums.push_back(is_integral(s.element) ? of_bits({s.bits}) : of_reals({decode_float(s.bits, s.element)}));
+  std::vector<TileBuilder> built = builders_like(sums, n);
   for (std::size_t step = 0; step < rows.length; ++step) {
     const std::size_t k = reverse ? rows.length - 1 - step : step;
     std::vector<TileValue> elements;
@@ -242,15 +240,9 @@ void scan(Evaluation& now) {
       elements.push_back(moved(now.operand(i), rows.rows, [&](std::size_t r) { return rows.at(r, k); }));
     sums = combine(now, elements, sums, rows.rows, together);
     for (std::size_t i = 0; i < operands; ++i)
-      for (std::size_t r = 0; r < rows.rows; ++r) {
-        if (sums[i].reals != nullptr)
-          reals[i][rows.at(r, k)] = sums[i].real(r);
-        else
-          bits[i][rows.at(r, k)] = sums[i].bit(r);
-      }
+      for (std::size_t r = 0; r < rows.rows; ++r) built[i].copy(rows.at(r, k), sums[i], r);
   }
-  for (std::size_t i = 0; i < operands; ++i)
-    now.set(sums[i].reals != nullptr ? of_reals(std::move(reals[i])) : of_bits(std::move(bits[i])), i);
+  for (std::size_t i = 0; i < operands; ++i) now.set(built[i].take(), i);
 }
 
 }  // namespace
