@@ -1,8 +1,9 @@
 // Arithmetic of floats (specification, "Floating Point"). Results are rounded only once, in any mode: f64 by the
 // processor, the other types from a result in double and the sign of its error (`beyond`, round_to).
+#include <algorithm>
 #include <cfenv>
 #include <cmath>
-#include <functional>
+#include <initializer_list>
 #include <limits>
 
 #include "ir/tile_program/attribute.h"
@@ -43,15 +44,19 @@ Exact exact_root(double a) {
 /// For factors no wider than f32, the product is exact in double.
 Exact exact_fma(double a, double b, double c) { return exact_sum(a * b, c); }
 
-/// Calculates in f64 with the processor's own rounding mode. `f` reads volatile numbers, so that the compiler cannot move
-/// the calculation out of the mode.
-template <class Function>
-double in_mode(Rounding rounding, Function f) {
+/// Up to three numbers. They are volatile, so that the compiler cannot move a calculation out of a rounding mode.
+using Numbers = const volatile double*;
+using FunctionOfF64 = double (*)(Numbers);
+
+/// Calculates in f64 with the processor's own rounding mode.
+double in_mode(Rounding rounding, FunctionOfF64 f, std::initializer_list<double> numbers) {
+  volatile double x[3] = {};
+  std::copy(numbers.begin(), numbers.end(), x);
   std::fesetround(rounding == Rounding::zero           ? FE_TOWARDZERO
                   : rounding == Rounding::negative_inf ? FE_DOWNWARD
                   : rounding == Rounding::positive_inf ? FE_UPWARD
                                                        : FE_TONEAREST);
-  const volatile double result = f();
+  const volatile double result = f(x);
   std::fesetround(FE_TONEAREST);
   return result;
 }
@@ -59,58 +64,47 @@ double in_mode(Rounding rounding, Function f) {
 Rounding rounding_of(const Evaluation& now) { return static_cast<Rounding>(now.op.number("rounding_mode")); }
 bool flushes(const Evaluation& now) { return now.op.number("flush_to_zero") != 0; }
 
-template <class Function, class FunctionOfF64>
-void binary(Evaluation& now, Function exact, FunctionOfF64 of_f64) {
+/// Sets each element of the result to exact(…) of the operands' elements, rounded. In f64 it is of_f64(elements),
+/// calculated in the mode. Subnormal operands and results are flushed if the operation says so.
+template <class Function, class... Operand>
+void set_rounded(Evaluation& now, Function exact, FunctionOfF64 of_f64, const Operand&... operands) {
   const DType e = now.element();
   const Rounding rounding = rounding_of(now);
   const bool flush = flushes(now);
-  const TileValue &a = now.operand(0), &b = now.operand(1);
   now.set(each_real(lanes(now), [&](std::size_t i) {
-    if (e == DType::f64) {
-      const volatile double x = a.real(i), y = b.real(i);
-      return in_mode(rounding, [&] { return of_f64(+x, +y); });
-    }
-    const Exact r = exact(flushed(a.real(i), flush), flushed(b.real(i), flush));
+    if (e == DType::f64) return in_mode(rounding, of_f64, {operands.real(i)...});
+    const Exact r = exact(flushed(operands.real(i), flush)...);
     return flushed(round_to(r.value, e, rounding, r.beyond), flush);
   }));
 }
 
-void addf(Evaluation& now) { binary(now, exact_sum, std::plus<double>()); }
-void subf(Evaluation& now) {
-  binary(
-      now, [](double a, double b) { return exact_sum(a, -b); }, std::minus<double>());
+template <class Function>
+void binary(Evaluation& now, Function exact, FunctionOfF64 of_f64) {
+  set_rounded(now, exact, of_f64, now.operand(0), now.operand(1));
 }
-void mulf(Evaluation& now) { binary(now, exact_product, std::multiplies<double>()); }
-void divf(Evaluation& now) { binary(now, exact_quotient, std::divides<double>()); }
+
+void addf(Evaluation& now) {
+  binary(now, exact_sum, [](Numbers x) { return x[0] + x[1]; });
+}
+void subf(Evaluation& now) {
+  const auto exact = [](double a, double b) { return exact_sum(a, -b); };
+  binary(now, exact, [](Numbers x) { return x[0] - x[1]; });
+}
+void mulf(Evaluation& now) {
+  binary(now, exact_product, [](Numbers x) { return x[0] * x[1]; });
+}
+void divf(Evaluation& now) {
+  binary(now, exact_quotient, [](Numbers x) { return x[0] / x[1]; });
+}
 
 void fma(Evaluation& now) {
-  const DType e = now.element();
-  const Rounding rounding = rounding_of(now);
-  const bool flush = flushes(now);
-  const TileValue &a = now.operand(0), &b = now.operand(1), &c = now.operand(2);
-  now.set(each_real(lanes(now), [&](std::size_t i) {
-    if (e == DType::f64) {
-      const volatile double x = a.real(i), y = b.real(i), z = c.real(i);
-      return in_mode(rounding, [&] { return std::fma(x, y, z); });
-    }
-    const Exact r = exact_fma(flushed(a.real(i), flush), flushed(b.real(i), flush), flushed(c.real(i), flush));
-    return flushed(round_to(r.value, e, rounding, r.beyond), flush);
-  }));
+  const FunctionOfF64 of_f64 = [](Numbers x) { return std::fma(x[0], x[1], x[2]); };
+  set_rounded(now, exact_fma, of_f64, now.operand(0), now.operand(1), now.operand(2));
 }
 
 void sqrt_(Evaluation& now) {
-  const DType e = now.element();
-  const Rounding rounding = rounding_of(now);
-  const bool flush = flushes(now);
-  const TileValue& a = now.operand(0);
-  now.set(each_real(lanes(now), [&](std::size_t i) {
-    if (e == DType::f64) {
-      const volatile double x = a.real(i);
-      return in_mode(rounding, [&] { return std::sqrt(x); });
-    }
-    const Exact r = exact_root(flushed(a.real(i), flush));
-    return flushed(round_to(r.value, e, rounding, r.beyond), flush);
-  }));
+  set_rounded(
+      now, exact_root, [](Numbers x) { return std::sqrt(x[0]); }, now.operand(0));
 }
 
 /// Applies a library function and rounds to nearest. The modes `approx` and `full` would allow larger errors.
