@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/mapped.h"
 #include "core/text/nearest.h"
 #include "core/text/number.h"
 #include "core/text/text.h"
@@ -204,9 +205,7 @@ std::vector<std::pair<std::string, Config>> Config::entries() const {
 
 std::vector<Config> Config::items() const {
   if (node_->kind != Kind::list) expected("a list");
-  std::vector<Config> result;
-  for (const Node& child : node_->children) result.push_back(Config(document_, &child));
-  return result;
+  return mapped(node_->children, [&](const Node& child) { return Config(document_, &child); });
 }
 
 bool Config::is_map() const { return node_->kind == Kind::map; }

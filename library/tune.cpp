@@ -1,4 +1,5 @@
 #include "engine/tune/tune.h"
+#include "core/mapped.h"
 
 #include <fmt/format.h>
 
@@ -83,9 +84,7 @@ std::vector<Tuned> tune(const Source& source, const TuneOptions& options,
     Progress silent(stderr, true);
     engine::Board board;
     engine::tune(experiment, own, silent, board);
-    std::vector<Tuned> result;
-    for (const engine::Row& row : board.read().rows) result.push_back(public_row(row));
-    return result;
+    return mapped(board.read().rows, public_row);
   });
 }
 

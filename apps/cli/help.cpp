@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/mapped.h"
 #include "core/text/nearest.h"
 #include "core/text/split.h"
 #include "core/text/text.h"
@@ -101,9 +102,7 @@ class HelpFormatter : public CLI::Formatter {
 };
 
 std::vector<std::string> command_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : visible_commands(app)) names.push_back(command->get_name());
-  return names;
+  return mapped(visible_commands(app), &CLI::App::get_name);
 }
 
 /// Returns all names of the command's flags, such as "--store" and "-s".

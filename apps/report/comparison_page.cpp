@@ -9,6 +9,7 @@
 #include "apps/report/bars.h"
 #include "apps/report/chart.h"
 #include "apps/report/comparison.h"
+#include "core/mapped.h"
 #include "core/text/text.h"
 #include "search/quantile.h"
 
@@ -26,9 +27,7 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 std::string interval(const compare::Interval& i) { return fmt::format("{:.3f} … {:.3f}", i.low, i.high); }
 
 std::vector<std::string> labels(const Comparison& comparison) {
-  std::vector<std::string> all;
-  for (const compare::Entrant& entrant : comparison.contest.entrants) all.push_back(entrant.label);
-  return all;
+  return mapped(comparison.contest.entrants, &compare::Entrant::label);
 }
 
 std::size_t longest_label(const Comparison& comparison) {

@@ -9,6 +9,7 @@
 
 #include "apps/report/comparison.h"
 #include "core/error.h"
+#include "core/mapped.h"
 
 namespace deplo::apps::report {
 
@@ -75,9 +76,7 @@ class Node {
     return json_.get<std::uint64_t>();
   }
   std::vector<double> numbers(std::optional<std::size_t> count, double none) const {
-    std::vector<double> values;
-    for (const Node& item : items(count)) values.push_back(item.number(none));
-    return values;
+    return mapped(items(count), [&](const Node& item) { return item.number(none); });
   }
   compare::Interval interval() const {
     const auto ends = items(2);

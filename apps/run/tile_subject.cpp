@@ -5,6 +5,7 @@
 
 #include "apps/run/subject.h"
 #include "core/error.h"
+#include "core/mapped.h"
 #include "core/text/text.h"
 #include "engine/source/tile_program/tile_launch.h"
 #include "ir/torch/expression/expression.h"
@@ -86,9 +87,7 @@ class TileSubject : public Subject {
   std::vector<std::vector<double>> interpret(const tiles::Launch& launch) const {
     std::vector<tiles::Array> arrays = arrays_;
     tiles::run(launch_.program, launch, arrays);
-    std::vector<std::vector<double>> all;
-    for (const std::size_t number : written_) all.push_back(arrays[number].numbers());
-    return all;
+    return mapped(written_, [&](std::size_t number) { return arrays[number].numbers(); });
   }
 
   std::size_t array_of(const std::string& tensor) const { return engine::array_of(launch_, tensor); }

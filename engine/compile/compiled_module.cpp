@@ -1,5 +1,6 @@
 #include "engine/compile/compiled_module.h"
 
+#include "core/mapped.h"
 #include "engine/loop/kernel.h"
 #include "ir/canonical/canonical.h"
 
@@ -10,9 +11,7 @@ namespace {
 /// `equal`, a kernel that differs from `kernel` in names only.
 std::vector<std::string> parameters(const ir::Program& kernel, const ir::Program& equal, const Schedule& schedule) {
   const auto own = corresponding_buffers(ir::canonical(kernel), ir::canonical(equal));
-  std::vector<std::string> names;
-  for (const std::size_t buffer : schedule.arguments) names.push_back(kernel.buffers[own[buffer]].name);
-  return names;
+  return mapped(schedule.arguments, [&](std::size_t buffer) { return kernel.buffers[own[buffer]].name; });
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "core/mapped.h"
 #include "core/text/text.h"
 #include "core/trail.h"
 
@@ -89,9 +90,7 @@ std::int64_t LaunchSizes::size(const Expression& expression, const std::vector<S
 }
 
 std::vector<std::int64_t> LaunchSizes::threads(const std::vector<Scalar>& configuration) const {
-  std::vector<std::int64_t> extents;
-  for (const Expression& expression : block) extents.push_back(size(expression, configuration, "a block size"));
-  return extents;
+  return mapped(block, [&](const Expression& expression) { return size(expression, configuration, "a block size"); });
 }
 
 std::vector<std::int64_t> LaunchSizes::blocks(const std::vector<Scalar>& configuration,

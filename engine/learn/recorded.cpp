@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/mapped.h"
 #include "core/text/text.h"
 #include "engine/learn/store_keys.h"
 #include "engine/learn/unpacked_store.h"
@@ -324,9 +325,7 @@ std::vector<StoredSpace> read_stored_spaces(const std::string& path) {
 }
 
 std::vector<search::Records> read_store(const std::string& path) {
-  std::vector<search::Records> spaces;
-  for (StoredSpace& space : read_stored_spaces(path)) spaces.push_back(std::move(space.records));
-  return spaces;
+  return mapped(read_stored_spaces(path), [](StoredSpace& space) { return std::move(space.records); });
 }
 
 bool is_imported(std::string_view kernel_text) { return kernel_text.starts_with(fmt::format("{} ", recorded)); }

@@ -21,6 +21,7 @@
 #include <array>
 
 #include "core/error.h"
+#include "core/mapped.h"
 #include "ir/tile_program/verify/checks.h"
 
 namespace deplo::ir::tile_program {
@@ -538,11 +539,7 @@ const ValueForm& Form::value(int index) const {
 }
 
 const std::vector<Form>& operations() {
-  static const std::vector<Form> forms = [] {
-    std::vector<Form> all;
-    for (const Row& row : rows()) all.push_back(read_row(row));
-    return all;
-  }();
+  static const std::vector<Form> forms = mapped(rows(), read_row);
   return forms;
 }
 

@@ -19,6 +19,7 @@
 
 #include "core/file.h"
 #include "core/hash.h"
+#include "core/mapped.h"
 #include "measure/opencl/executable.h"
 #include "measure/opencl/pocl_builtins.h"
 #include "measure/opencl/pocl_files.h"
@@ -359,9 +360,7 @@ bool is_pocl(const DeviceInfo& info) {
 void leave_pocl_workers_unbound() { setenv("POCL_AFFINITY", "0", /*overwrite=*/1); }
 
 std::vector<DeviceInfo> opencl_devices() {
-  std::vector<DeviceInfo> infos;
-  for (cl_device_id device : opencl::find_devices()) infos.push_back(opencl::describe(device));
-  return infos;
+  return mapped(opencl::find_devices(), [](cl_device_id device) { return opencl::describe(device); });
 }
 
 std::unique_ptr<Device> open_opencl(std::size_t index) {

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/mapped.h"
 #include "measure/protocol/interval.h"
 #include "measure/protocol/sampling.h"
 
@@ -83,9 +84,7 @@ std::vector<Result<Timing>> time_in_turns(std::span<Executable* const> executabl
     for (Turn& turn : turns) turn.take();
   for (int i = 0; i < protocol.warm_samples && sets.size() > 1; ++i)
     for (Turn& turn : turns) turn.take_warm();
-  std::vector<Result<Timing>> results;
-  for (Turn& turn : turns) results.push_back(turn.result());
-  return results;
+  return mapped(turns, &Turn::result);
 }
 
 }  // namespace deplo::measure

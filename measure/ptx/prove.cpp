@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/mapped.h"
 #include "ir/types/float16.h"
 #include "ir/walk.h"
 #include "measure/cuda/compiler/compile.h"
@@ -59,13 +60,11 @@ void write(HostArrays& arrays, std::size_t number, const ir::Buffer& buffer, con
     std::ranges::copy(std::as_bytes(std::span(bits)), arrays.bytes(number).begin());
   };
   if (ir::is_float16(buffer.dtype)) {
-    std::vector<std::uint16_t> bits;
-    for (const double x : elements)
-      bits.push_back(floats.encode(floats.arithmetic().stored(x, buffer.dtype), buffer.dtype));
+    const std::vector<std::uint16_t> bits = mapped(
+        elements, [&](double x) { return floats.encode(floats.arithmetic().stored(x, buffer.dtype), buffer.dtype); });
     return copy(bits);
   }
-  std::vector<std::uint32_t> bits;
-  for (const double x : elements) bits.push_back(floats.encode(x));
+  const std::vector<std::uint32_t> bits = mapped(elements, [&](double x) { return floats.encode(x); });
   copy(bits);
 }
 

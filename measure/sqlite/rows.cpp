@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include "core/error.h"
+#include "core/mapped.h"
 
 namespace deplo::measure::sqlite {
 namespace {
@@ -89,9 +90,7 @@ Rows query(Database& database, std::string_view sql, std::span<const Cell> param
 }
 
 std::vector<std::string> query_texts(Database& database, std::string_view sql) {
-  std::vector<std::string> texts;
-  for (const auto& row : query(database, sql).rows) texts.push_back(text_of(row[0]));
-  return texts;
+  return mapped(query(database, sql).rows, [](const auto& row) { return text_of(row[0]); });
 }
 
 Rows select(Database& database, const std::string& sql) {

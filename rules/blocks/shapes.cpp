@@ -1,6 +1,7 @@
 // Operations that compute element by element, move elements, or compute elements from their position.
 #include "rules/blocks/shapes.h"
 
+#include "core/mapped.h"
 #include "ir/tile_program/interpret/scalars.h"
 #include "ir/types/float_format.h"
 #include "ir/types/types.h"
@@ -30,8 +31,7 @@ Expr in_strides(const Expr& i, const Extents& shape, const Extents& strides) {
 namespace {
 
 Name elementwise(Lowering& l, const Operation& op, const At& at) {
-  std::vector<Name> args;
-  for (const ValueId id : op.operands) args.push_back(l.element(id, at));
+  std::vector<Name> args = mapped(op.operands, [&](ValueId id) { return l.element(id, at); });
   return l.compute(op, l.dtype(op.results[0]), std::move(args));
 }
 
@@ -68,9 +68,8 @@ Name broadcast(Lowering& l, const Operation& op, const At& at) {
 
 Name permute(Lowering& l, const Operation& op, const At& at) {
   const Extents from = ir::row_major_strides(l.type(op.operands[0]).shape);
-  Extents strides;
-  for (const std::int64_t d : std::get<std::vector<std::int64_t>>(op.attribute("permutation")))
-    strides.push_back(from[static_cast<std::size_t>(d)]);
+  const Extents strides = mapped(std::get<std::vector<std::int64_t>>(op.attribute("permutation")),
+                                 [&](std::int64_t d) { return from[static_cast<std::size_t>(d)]; });
   return at_place(l, op, in_strides(at.i, l.result_type(op).shape, strides));
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "core/mapped.h"
 #include "ir/tensor/emitter.h"
 #include "ir/types/float16.h"
 #include "rules/fusion/loop_op.h"
@@ -149,11 +150,7 @@ bool computes(const LoopOp& op, int tensor) {
   return op.output == tensor || std::ranges::count(op.others, tensor, &Result::output) > 0;
 }
 
-std::vector<ValueId> roots(const LoopOp& op) {
-  std::vector<ValueId> roots;
-  for (const Result& result : results(op)) roots.push_back(result.root);
-  return roots;
-}
+std::vector<ValueId> roots(const LoopOp& op) { return mapped(results(op), &Result::root); }
 
 std::vector<ValueId> reachable(const Values& values, const std::vector<ValueId>& roots) {
   std::vector<ValueId> result;

@@ -1,5 +1,6 @@
 #include "rules/materialize/replication.h"
 
+#include "core/mapped.h"
 #include "ir/walk.h"
 
 namespace deplo::rules::materializer {
@@ -116,9 +117,7 @@ ir::Expr Replication::at(const ir::Expr& e, const Instance& instance, const ir::
 }
 
 std::vector<ir::Expr> Replication::at(const std::vector<ir::Expr>& exprs, const Instance& instance) const {
-  std::vector<ir::Expr> result;
-  for (const ir::Expr& e : exprs) result.push_back(at(e, instance));
-  return result;
+  return mapped(exprs, [&](const ir::Expr& e) { return at(e, instance); });
 }
 
 std::vector<ir::Expr> Replication::place_at(const std::vector<ir::Expr>& index, const Instance& instance) const {
@@ -126,9 +125,7 @@ std::vector<ir::Expr> Replication::place_at(const std::vector<ir::Expr>& index, 
   if (width_ == 1 || std::none_of(index.begin(), index.end(), on_lane)) return at(index, instance);
   if (std::none_of(index.begin(), index.end() - 1, on_lane) && ir::coefficient(index.back(), lane_) == 1)
     return at(index, instance);
-  std::vector<ir::Expr> result;
-  for (const ir::Expr& e : index) result.push_back(at(e, instance, ir::var(ir::lane_variable)));
-  return result;
+  return mapped(index, [&](const ir::Expr& e) { return at(e, instance, ir::var(ir::lane_variable)); });
 }
 
 std::vector<ir::Arg> Replication::at(const std::vector<ir::Arg>& args, const Instance& instance) const {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "core/mapped.h"
 #include "ir/hardware/tma.h"
 #include "rules/analysis/tile.h"
 #include "rules/cost/banks.h"
@@ -52,9 +53,7 @@ std::vector<Value> patterns(const std::vector<WarpAccess>& accesses, const ir::S
   std::ranges::stable_sort(scored, [](const Scored& a, const Scored& b) {
     return std::tie(a.wavefronts, a.padded, a.panels) < std::tie(b.wavefronts, b.padded, b.panels);
   });
-  std::vector<Value> result;
-  for (const Scored& candidate : scored) result.emplace_back(candidate.swizzle);
-  return result;
+  return mapped<Value>(scored, &Scored::swizzle);
 }
 
 bool can_swizzle(const ir::Stage& stage, bool products) {

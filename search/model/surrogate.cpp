@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "core/mapped.h"
 #include "search/model/regression_targets.h"
 #include "search/quantile.h"
 
@@ -65,8 +66,7 @@ Points Surrogate::points(const Numbers& numbers) {
 
 std::vector<double> Surrogate::targets() {
   if (by_time_.empty() || !std::isfinite(told_[by_time_[0]].time)) return {};
-  std::vector<double> logs;
-  for (const Told& told : told_) logs.push_back(told.time);
+  std::vector<double> logs = mapped(told_, &Told::time);
   replace_failures(logs);
   limit_ = quantile(logs, clip_quantile(logs.size(), clip_));
   for (double& log : logs) log = std::min(log, limit_);
@@ -76,8 +76,7 @@ std::vector<double> Surrogate::targets() {
 }
 
 std::vector<double> Surrogate::residuals(std::vector<double> logs) {
-  std::vector<Codes> codes;
-  for (const Told& told : told_) codes.push_back(told.codes);
+  const std::vector<Codes> codes = mapped(told_, &Told::codes);
   transfer_.match(codes, logs, encoding_);
   const std::vector<double> means = transfer_.means(codes, encoding_);
   for (std::size_t i = 0; i < logs.size(); ++i)
@@ -86,8 +85,7 @@ std::vector<double> Surrogate::residuals(std::vector<double> logs) {
 }
 
 std::vector<double> Surrogate::costs() const {
-  std::vector<double> result;
-  for (const Told& told : told_) result.push_back(told.cost);
+  const std::vector<double> result = mapped(told_, &Told::cost);
   const bool known = std::ranges::none_of(result, [](double c) { return std::isnan(c); });
   return known && cost_ > 0 ? result : std::vector<double>();
 }
@@ -146,8 +144,7 @@ std::vector<double> Surrogate::rank(const std::vector<SamplePtr>& samples) {
   ranked_ = samples.size();
   prior_.assign(ranked_, 0);
   if (warm()) {
-    std::vector<Codes> codes;
-    for (const SamplePtr& sample : samples) codes.push_back(sample->codes);
+    const std::vector<Codes> codes = mapped(samples, [](const SamplePtr& sample) { return sample->codes; });
     prior_ = transfer_.means(codes, encoding_);
     for (double& mean : prior_) mean = std::min(mean, limit_) / transfer_.deviation();
   }

@@ -35,6 +35,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/mapped.h"
 #include "core/rng.h"
 #include "search/strategies/model_parameters.h"
 #include "search/strategies/race.h"
@@ -202,11 +203,7 @@ class Shared final : public Searcher {
     return candidate;
   }
 
-  std::vector<Trail> trails() const {
-    std::vector<Trail> trails;
-    for (const Fast& one : fastest_) trails.push_back(one.trail);
-    return trails;
-  }
+  std::vector<Trail> trails() const { return mapped(fastest_, &Fast::trail); }
 
   std::vector<model::SamplePtr> playouts() {
     const std::vector<model::SamplePtr> frontier = pool_.candidates(trails());

@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "core/mapped.h"
 #include "core/rng.h"
 #include "engine/compile/dispatch.h"
 #include "engine/compile/kernel_space.h"
@@ -59,9 +60,7 @@ class ShapeTimes {
     }
     const double best = screen(candidates, times);
     confirm(std::move(candidates), times, best, seconds);
-    std::vector<double> all;
-    for (const std::string& digest : digests) all.push_back(times.at(digest));
-    return all;
+    return mapped(digests, [&](const std::string& digest) { return times.at(digest); });
   }
 
  private:
@@ -219,9 +218,7 @@ class FamilyTuner {
 
   static std::vector<double> losses_of(const std::vector<double>& times) {
     const double best = std::ranges::min(times);
-    std::vector<double> losses;
-    for (const double us : times) losses.push_back(std::isfinite(us) ? us / best - 1 : no_time);
-    return losses;
+    return mapped(times, [&](double us) { return std::isfinite(us) ? us / best - 1 : no_time; });
   }
 
   std::vector<double> extents_at(std::size_t form, const Member& member) const {
@@ -242,8 +239,7 @@ class FamilyTuner {
   void keep(std::vector<std::size_t> schedules, double seconds) {
     kept_ = std::move(schedules);
     if (kept_.size() == 1) return;  // there is only one schedule to choose
-    std::vector<std::string> trails;
-    for (const std::size_t schedule : kept_) trails.push_back(trails_[schedule]);
+    const std::vector<std::string> trails = mapped(kept_, [&](std::size_t schedule) { return trails_[schedule]; });
     Rng rng(0);
     shuffle(between_, rng);
     const double end = now() + seconds;

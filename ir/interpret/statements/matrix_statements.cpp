@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "core/error.h"
+#include "core/mapped.h"
 #include "ir/hardware/mma.h"
 #include "ir/hardware/tma.h"
 #include "ir/interpret/statements/statements.h"
@@ -261,9 +262,7 @@ namespace {
 
 std::vector<Operand> values_of(Compiler& c, const std::vector<std::string>& names) {
   if (c.machine.lanes.count % warpgroup_lanes != 0) c.fail("expected whole warpgroups of threads");
-  std::vector<Operand> values;
-  for (const std::string& name : names) values.push_back(c.operand(name, 0));
-  return values;
+  return mapped(names, [&](const std::string& name) { return c.operand(name, 0); });
 }
 
 std::size_t fragment_of(Compiler& c, const std::string& name) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/error.h"
+#include "core/mapped.h"
 #include "ir/hardware/stage_layout.h"
 #include "ir/interpret/statements/statements.h"
 
@@ -57,9 +58,7 @@ struct RunStage {
   std::vector<std::int64_t> corner_at(Machine& m, const std::vector<std::int64_t>& position) const {
     for (const auto& [axis, variable] : in_origin)
       m.lanes.variables[static_cast<std::size_t>(variable)].scalar = position[axis];
-    std::vector<std::int64_t> corner;
-    for (const Index& index : origin) corner.push_back(shared_by_all(m, index));
-    return corner;
+    return mapped(origin, [&](const Index& index) { return shared_by_all(m, index); });
   }
 
   // Elements outside of the source are 0.

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "core/mapped.h"
 #include "ir/tile_program/interpret/elementwise.h"
 #include "ir/tile_program/interpret/evaluators.h"
 #include "ir/types/types.h"
@@ -62,8 +63,7 @@ void broadcast(Evaluation& now) {
 void permute(Evaluation& now) {
   const auto& map = std::get<std::vector<std::int64_t>>(now.op.attribute("permutation"));
   const Extents from = row_major_strides(now.operand_type(0).shape);
-  Extents strides;
-  for (const std::int64_t d : map) strides.push_back(from[static_cast<std::size_t>(d)]);
+  const Extents strides = mapped(map, [&](std::int64_t d) { return from[static_cast<std::size_t>(d)]; });
   set_moved(now, strides);
 }
 
@@ -169,10 +169,9 @@ struct Rows {
 
 /// Returns builders of tiles with n elements, each with floats or bits as the value in its place.
 std::vector<TileBuilder> builders_like(const std::vector<TileValue>& values, std::size_t n) {
-  std::vector<TileBuilder> built;
-  for (const TileValue& value : values)
-    built.push_back(value.reals != nullptr ? TileBuilder(Reals(n)) : TileBuilder(Bits(n)));
-  return built;
+  return mapped(values, [&](const TileValue& value) {
+    return value.reals != nullptr ? TileBuilder(Reals(n)) : TileBuilder(Bits(n));
+  });
 }
 
 /// Runs the body on `n` rows. Each operand passes an element and the value accumulated so far. `together`: all rows at
@@ -195,9 +194,7 @@ std::vector<TileValue> combine(Evaluation& now, const std::vector<TileValue>& el
     const std::vector<TileValue> yielded = now.machine.run_pure(now.block(), body);
     for (std::size_t i = 0; i < elements.size(); ++i) built[i].copy(r, yielded[i], 0);
   }
-  std::vector<TileValue> all;
-  for (TileBuilder& tile : built) all.push_back(tile.take());
-  return all;
+  return mapped(built, &TileBuilder::take);
 }
 
 /// Combines the halves of the remaining elements repeatedly, as threads do. The body must be associative; the order is

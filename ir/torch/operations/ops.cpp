@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/error.h"
+#include "core/mapped.h"
 #include "core/text/match.h"
 #include "core/text/nearest.h"
 #include "core/text/text.h"
@@ -41,8 +42,7 @@ bool coerce(Attribute& value, Kind kind) {
 }
 
 void check_names(const Operation& op, const Attributes& attributes) {
-  std::vector<std::string> known;
-  for (const AttributeSpec& spec : op.attributes) known.emplace_back(spec.name);
+  const std::vector<std::string> known = mapped<std::string>(op.attributes, &AttributeSpec::name);
   for (const auto& [attribute, value] : attributes)
     if (std::ranges::find(known, attribute) == known.end())
       throw Error(known.empty() ? fmt::format("{}: expected no attributes, found '{}'", op.name, attribute)
@@ -111,16 +111,13 @@ const Operation* find_operation(std::string_view name) {
 std::vector<std::string_view> attribute_names(std::string_view op) {
   const Operation* row = find_operation(op);
   CHECK(row);
-  std::vector<std::string_view> names;
-  for (const AttributeSpec& spec : row->attributes) names.push_back(spec.name);
-  return names;
+  return mapped(row->attributes, &AttributeSpec::name);
 }
 
 TensorType infer(Node& call, std::span<const Node* const> args) {
   const Operation* op = find_operation(call.op);
   if (!op) {
-    std::vector<std::string> names;
-    for (const Operation& row : operations()) names.emplace_back(row.name);
+    const std::vector<std::string> names = mapped<std::string>(operations(), &Operation::name);
     throw Error(fmt::format("expected an operation ({}), found '{}'{}", join(names, ", "), call.op,
                             did_you_mean(call.op, names)));
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/mapped.h"
 
 namespace deplo::ir::torch::pt2 {
 namespace {
@@ -166,9 +167,7 @@ class Machine {
     return lists_[index(v)];
   }
   std::vector<std::int64_t> integers(Value v) const {
-    std::vector<std::int64_t> numbers;
-    for (const Value e : list(v, 0)) numbers.push_back(integer(e));
-    return numbers;
+    return mapped(list(v, 0), [&](Value e) { return integer(e); });
   }
 
   // Pushes a storage. Its description is ('storage', class, key, device, elements).

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "core/error.h"
+#include "core/mapped.h"
 #include "measure/cuda/compiler/headers.h"
 #include "measure/cuda/driver.h"
 
@@ -105,9 +106,7 @@ bool Nvrtc::supports(std::string_view architecture) const {
 }
 
 std::vector<std::string> Nvrtc::architectures() const {
-  std::vector<std::string> names;
-  for (const int number : architectures_) names.push_back(fmt::format("sm_{}", number));
-  return names;
+  return mapped(architectures_, [](int number) { return fmt::format("sm_{}", number); });
 }
 
 std::vector<std::string> Nvrtc::code_options(std::string_view architecture) {

@@ -10,6 +10,7 @@
 #include <span>
 #include <tuple>
 
+#include "core/mapped.h"
 #include "ir/types/float16.h"
 #include "measure/ptx/floats.h"
 #include "measure/ptx/instructions/table.h"
@@ -58,9 +59,7 @@ Flow run_matrix_copy(Warp& w, const Instruction& i, Lanes) {
 std::vector<RegisterPlace> bind_list(Binder& b, std::size_t operand, std::size_t count, bool writes) {
   const std::vector<Operand> list = b.elements(operand);
   if (list.size() != count) b.fail(fmt::format("{} registers, found {}", count, list.size()));
-  std::vector<RegisterPlace> places;
-  for (const Operand& o : list) places.push_back(writes ? b.write(o, 32) : b.read(o, 32));
-  return places;
+  return mapped(list, [&](const Operand& o) { return writes ? b.write(o, 32) : b.read(o, 32); });
 }
 void matrix_copy(Binder& b) {
   b.expect_operands(2, 2);

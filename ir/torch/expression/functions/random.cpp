@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "core/mapped.h"
 #include "ir/torch/expression/functions/library.h"
 #include "ir/torch/expression/sequence.h"
 #include "ir/torch/operations/family.h"
@@ -107,8 +108,7 @@ std::optional<Id> table_of(const Call& c, const std::vector<Value>& numbers, DTy
     }
     return c.session.cast(caller_of(c).list(std::move(values)), dtype);
   }
-  std::vector<std::int64_t> values;
-  for (const Value& number : numbers) values.push_back(*to_integer(number));
+  std::vector<std::int64_t> values = mapped(numbers, [](const Value& number) { return *to_integer(number); });
   return c.session.cast(caller_of(c).list(std::move(values)), dtype);
 }
 
@@ -147,8 +147,7 @@ Value tensor(const Call& c) {
   for (const Value& number : numbers) dtype = promote_types(dtype, dtype_of(c, number));
   if (const std::optional<Id> table = table_of(c, numbers, dtype))
     return typed(c.session.call("reshape", {*table}, {{"shape", shape}}));
-  std::vector<Id> parts;
-  for (const Value& number : numbers) parts.push_back(vector_of(c, number, dtype));
+  const std::vector<Id> parts = mapped(numbers, [&](const Value& number) { return vector_of(c, number, dtype); });
   const Id flat = parts.size() == 1 ? parts[0] : c.session.call("cat", parts, {{"dim", std::int64_t{0}}});
   return typed(c.session.call("reshape", {flat}, {{"shape", shape}}));
 }

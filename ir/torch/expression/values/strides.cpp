@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "core/mapped.h"
 #include "core/text/one_of.h"
 
 namespace deplo::ir::torch::python {
@@ -53,9 +54,7 @@ std::optional<Shape> strides_of_part(const Node& view, const Shape& shape, Shape
   if (view.op == "transpose") {
     if (!strides.empty()) std::swap(at(strides, view.integer("dim0")), at(strides, view.integer("dim1")));
   } else if (view.op == "permute") {
-    Shape permuted;
-    for (const std::int64_t dim : view.integers("dims")) permuted.push_back(at(strides, dim));
-    return permuted;
+    return mapped(view.integers("dims"), [&](std::int64_t dim) { return at(strides, dim); });
   } else if (view.op == "select") {
     strides.erase(strides.begin() + view.integer("dim"));
   } else if (view.op == "slice") {

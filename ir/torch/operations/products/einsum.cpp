@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "core/error.h"
+#include "core/mapped.h"
 #include "ir/torch/operations/given.h"
 
 namespace deplo::ir::torch {
@@ -147,15 +148,12 @@ class Einsum {
   }
 
   Labelled ordered(const Labelled& x, const std::string& labels) const {
-    Shape dims;
-    for (const char label : labels) dims.push_back(static_cast<std::int64_t>(x.labels.find(label)));
+    const Shape dims = mapped(labels, [&](char label) { return static_cast<std::int64_t>(x.labels.find(label)); });
     return {g_.permute(x.id, dims), labels};
   }
 
   Shape shape_of(const std::string& labels) const {
-    Shape shape;
-    for (const char label : labels) shape.push_back(extents_.at(label));
-    return shape;
+    return mapped(labels, [&](char label) { return extents_.at(label); });
   }
 
   /// Expands each dimension of extent 1 to the extent of its label.
