@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/text/text.h"
 #include "ir/walk.h"
 
 namespace deplo::rules {
@@ -13,9 +14,7 @@ namespace deplo::rules {
 namespace {
 
 std::string list(const std::vector<Value>& options) {
-  std::string text;
-  for (const Value& option : options) text += (text.empty() ? "" : ", ") + print(option);
-  return text;
+  return join(options, ", ", [](const Value& option) { return print(option); });
 }
 
 std::string knob_within(const Rule& rule, const std::string& knob) { return knob.substr(rule.name.size() + 1); }

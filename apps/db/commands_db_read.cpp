@@ -8,6 +8,7 @@
 #include "apps/cli/rows_table.h"
 #include "apps/db/db_flags.h"
 #include "core/error.h"
+#include "core/mapped.h"
 #include "core/outcome.h"
 #include "core/text/select_names.h"
 #include "core/text/text.h"
@@ -37,11 +38,9 @@ std::unique_ptr<measure::sqlite::Database> open(const ReadFlags& flags) {
 }
 
 std::string print_sizes(const measure::sqlite::Rows& sizes) {
-  std::string text;
-  for (const auto& row : sizes.rows)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", measure::sqlite::text_of(row[0]),
-                        measure::sqlite::integer_of(row[1]));
-  return text;
+  return join(sizes.rows, ", ", [](const auto& row) {
+    return fmt::format("{} {}", measure::sqlite::text_of(row[0]), measure::sqlite::integer_of(row[1]));
+  });
 }
 
 /// Returns the version of the file. `read`: what is read instead of it, which may be a copy of the current version.
@@ -235,8 +234,7 @@ void run_heuristics(const ReadFlags& flags) {
     print_answer(rows, flags.json, none, spare);
     return;
   }
-  std::vector<std::string> knobs;
-  for (const engine::FirstOption& option : options) knobs.push_back(option.knob);
+  const std::vector<std::string> knobs = mapped(options, &engine::FirstOption::knob);
   measure::sqlite::Rows rows{{"kernel", "extents", "device", "knob", "first", "best", "loss", "trials", "others"}, {}};
   for (const std::size_t i : select_names(file, "a knob", flags.knob, knobs)) {
     const engine::FirstOption& option = options[i];

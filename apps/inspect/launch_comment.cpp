@@ -11,9 +11,7 @@ namespace deplo::apps {
 namespace {
 
 std::string names_of(const std::vector<std::size_t>& buffers, const ir::Program& kernel) {
-  std::vector<std::string> names;
-  for (const std::size_t i : buffers) names.push_back(kernel.buffers[i].name);
-  return join(names, ", ");
+  return join(buffers, ", ", [&](std::size_t i) { return kernel.buffers[i].name; });
 }
 
 // Returns the maps' names in the order of the parameters, which is that of KernelSource::tensor_maps.

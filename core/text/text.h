@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/mapped.h"
+
 namespace deplo {
 
 /// Columns of UTF-8 text: one per code point, because nothing wider is printed here.
@@ -33,6 +35,11 @@ std::string whole_lines(std::string text);
 /// Joins the texts, for example to "a, b, c" with the separator ", ".
 std::string join(std::span<const std::string> texts, std::string_view separator);
 std::string join(std::span<const std::int64_t> numbers, std::string_view separator);
+/// Joins text_of(element) of all elements of a range. `text_of` may be a member: join(kernels, ", ", &Kernel::name).
+template <class Range, class F>
+std::string join(const Range& range, std::string_view separator, F&& text_of) {
+  return join(mapped<std::string>(range, text_of), separator);
+}
 /// The text with the letters A to Z in lower case.
 std::string lower_case(std::string_view text);
 /// "0:05", "12:34", "1:02:03".

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/hash.h"
+#include "core/mapped.h"
 #include "core/text/characters.h"
 #include "core/text/nearest.h"
 #include "core/text/text.h"
@@ -213,11 +214,7 @@ bool is_constant(const Config& argument) {
   return argument.text_or("MemoryType", "Vector") == "Constant" || argument.text_or("MemType", "") == "Constant";
 }
 
-std::string text_of(const std::vector<Scalar>& values) {
-  std::vector<std::string> texts;
-  for (const Scalar& value : values) texts.push_back(spelled(value));
-  return join(texts, ",");
-}
+std::string text_of(const std::vector<Scalar>& values) { return join(values, ",", spelled); }
 
 /// Returns the element type of an array. KTT's type `custom` is a struct; each element has TypeSize bytes.
 ArgumentType element_type(const Config& argument, Dialect language) {
@@ -257,8 +254,7 @@ const std::vector<std::string_view> argument_keys{"Name",       "Type",       "T
 }  // namespace
 
 measure::Objectives read_objectives(const Config& config) {
-  std::vector<std::string> names;
-  for (const Config& name : config.items()) names.push_back(name.text());
+  const std::vector<std::string> names = mapped(config.items(), &Config::text);
   return measure::objectives_of(names, config.place());
 }
 
@@ -284,8 +280,7 @@ struct KernelFile::Reader {
       entry.expected("one kernel, because each kernel has its own space (docs/kernel_files.md, \"Limits\")");
     to.entry_ = specification.at("KernelName").text();
     if (const auto types = specification.find("KernelTypeNames")) {  // KTT's template arguments
-      std::vector<std::string> names;
-      for (const Config& type : types->items()) names.push_back(type.text());
+      const std::vector<std::string> names = mapped(types->items(), &Config::text);
       if (!names.empty()) to.entry_ += fmt::format("<{}>", join(names, ", "));
     }
     to.name_ = to.entry_;
@@ -500,9 +495,7 @@ struct KernelFile::Reader {
   /// Evaluates a list of expressions, or one expression that gives a list or a single value.
   std::vector<Scalar> fixed_values(const Config& given) const {
     if (!given.is_list()) return elements_of(fixed(expression_of(given), given.place()));
-    std::vector<Scalar> values;
-    for (const Config& item : given.items()) values.push_back(fixed(item));
-    return values;
+    return mapped(given.items(), [&](const Config& item) { return fixed(item); });
   }
 
   /// Returns the size of an array. If the size depends on the configuration, returns the largest over all legal

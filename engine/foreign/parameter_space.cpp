@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/indices.h"
+#include "core/mapped.h"
 #include "core/text/nearest.h"
 #include "core/text/text.h"
 #include "engine/foreign/solver.h"
@@ -122,8 +123,7 @@ Trail parse_configuration(std::string_view text, std::string_view place) {
 ParameterSpace::ParameterSpace(std::vector<Parameter> parameters, const std::vector<Expression>& constraints,
                                const std::string& place)
     : parameters_(std::move(parameters)), constraints_(constraints) {
-  std::vector<std::string> names;
-  for (const Parameter& parameter : parameters_) names.push_back(parameter.name);
+  const std::vector<std::string> names = mapped(parameters_, &Parameter::name);
   std::vector<Condition> conditions;
   for (const Expression& constraint : constraints_) {
     for (const std::string& name : constraint.names())
@@ -142,8 +142,7 @@ ParameterSpace::ParameterSpace(std::vector<Parameter> parameters, const std::vec
       if (std::ranges::count(group, condition.parameters.front()) > 0) own.push_back(&condition);
     groups_.push_back({group, solve(parameters_, group, own, place)});
     if (!groups_.back().rows.empty()) continue;
-    std::string dependent;
-    for (const std::size_t i : group) dependent += (dependent.empty() ? "" : ", ") + parameters_[i].name;
+    const std::string dependent = join(group, ", ", [&](std::size_t i) { return parameters_[i].name; });
     throw Error(fmt::format("{}: no configuration is legal: the constraints leave no values for {}", place, dependent));
   }
 }
@@ -189,8 +188,7 @@ search::PositionPtr ParameterSpace::find(const Trail& trail) const {
 const Parameter& ParameterSpace::named(const std::string& name, std::string_view place) const {
   const auto found = std::ranges::find(parameters_, name, &Parameter::name);
   if (found != parameters_.end()) return *found;
-  std::vector<std::string> names;
-  for (const Parameter& parameter : parameters_) names.push_back(parameter.name);
+  const std::vector<std::string> names = mapped(parameters_, &Parameter::name);
   throw Error(fmt::format("{}: expected a parameter ({}), found '{}'{}", place, cut(join(names, ", "), 200), name,
                           did_you_mean(name, names)));
 }

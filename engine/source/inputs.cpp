@@ -105,9 +105,7 @@ Inputs read_inputs(const Config& config, const std::filesystem::path& folder) {
   };
   for (const auto& [name, value] : config.entries()) {
     if (value.is_list()) {
-      std::vector<std::string> texts;
-      for (const Config& item : value.items()) texts.push_back(item.text());
-      inputs.by_name[name] = {{}, value.place(), {}, fmt::format("[{}]", join(texts, ", "))};
+      inputs.by_name[name] = {{}, value.place(), {}, fmt::format("[{}]", join(value.items(), ", ", &Config::text))};
       continue;
     }
     const std::string text = value.text();

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/text/match.h"
+#include "core/text/text.h"
 
 namespace deplo::ir::tensor {
 
@@ -101,9 +102,7 @@ class Printer {
   }
 
   std::string arguments(const Node& n) const {
-    std::string list;
-    for (const int id : n.args) list += (list.empty() ? "" : ", ") + name(id);
-    return list;
+    return join(n.args, ", ", [&](int id) { return name(id); });
   }
 
   std::string branches(const Node& n, const IndexMap& m) const {

@@ -79,11 +79,7 @@ Objectives objectives_of(const std::vector<std::string>& names, const std::strin
   return objectives;
 }
 
-std::string print(const Objectives& objectives) {
-  std::vector<std::string> names;
-  for (const Quantity* quantity : objectives) names.emplace_back(quantity->name);
-  return join(names, ", ");
-}
+std::string print(const Objectives& objectives) { return join(objectives, ", ", &Quantity::name); }
 
 Objectives parse_objectives(std::string_view text) {
   std::string words(text);

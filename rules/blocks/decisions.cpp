@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "core/error.h"
+#include "core/text/text.h"
 #include "rules/blocks/dealing.h"
 #include "rules/blocks/plan.h"
 
@@ -24,9 +25,7 @@ std::int64_t largest_tile(const tp::Entry& entry) {
 }
 
 std::string words(const std::vector<Value>& values) {
-  std::string text;
-  for (const Value& value : values) text += (text.empty() ? "" : ", ") + print(value);
-  return text;
+  return join(values, ", ", [](const Value& value) { return print(value); });
 }
 
 std::int64_t matrix_products(const tp::Entry& entry, std::int64_t threads, const Target& target) {

@@ -30,8 +30,7 @@ bool fits(const Type& type, const Argument& argument, std::span<const Array> arr
 void check_arguments(const Program& program, const Entry& entry, const Launch& launch, std::span<const Array> arrays) {
   const std::string where = fmt::format("{}: entry {}", program.where, entry.name);
   if (launch.arguments.size() != entry.parameters.size()) {
-    std::string types;
-    for (const ValueId id : entry.parameters) types += (types.empty() ? "" : ", ") + print(*entry.values[id].type);
+    const std::string types = join(entry.parameters, ", ", [&](ValueId id) { return print(*entry.values[id].type); });
     throw Error(fmt::format("{}: expected {} ({}), found {}", where,
                             counted(static_cast<std::int64_t>(entry.parameters.size()), "argument"), types,
                             launch.arguments.size()));

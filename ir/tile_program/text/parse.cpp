@@ -4,7 +4,9 @@
 #include <map>
 #include <utility>
 
+#include "core/mapped.h"
 #include "core/text/nearest.h"
+#include "core/text/text.h"
 #include "ir/tile_program/text/generic.h"
 #include "ir/tile_program/text/locations.h"
 #include "ir/tile_program/text/quoted.h"
@@ -171,8 +173,7 @@ class EntryParser {
     now.at = generic ? from_.take() : from_.expect(Token::Kind::name, "an operation");
     now.op.form = find_operation(now.at.text);
     if (now.op.form == nullptr) {
-      std::vector<std::string> known;
-      for (const Form& form : operations()) known.emplace_back(form.name);
+      const std::vector<std::string> known = mapped<std::string>(operations(), &Form::name);
       from_.fail_with(
           now.at, fmt::format("expected an operation, found '{}'{}", now.at.text, did_you_mean(now.at.text, known)));
     }
@@ -434,8 +435,7 @@ class EntryParser {
     bool fits = operand_types.size() == values.size();
     for (std::size_t i = 0; fits && i < values.size(); ++i) fits = *operand_types[i] == *entry_.values[values[i]].type;
     if (!fits) {
-      std::string found;
-      for (const ValueId id : values) found += (found.empty() ? "" : ", ") + print(*entry_.values[id].type);
+      const std::string found = join(values, ", ", [&](ValueId id) { return print(*entry_.values[id].type); });
       from_.fail_with(types_at, fmt::format("{}: expected the types of its operands, ({})", now.op.form->name, found));
     }
     now.result_types = std::move(result_types);
@@ -447,8 +447,7 @@ class EntryParser {
     if (at == forms.end()) {
       // An attribute of another dialect, which has no meaning here.
       if (name.text.find('.') != std::string_view::npos) return false;
-      std::vector<std::string> known;
-      for (const AttributeForm& a : forms) known.emplace_back(a.name);
+      const std::vector<std::string> known = mapped<std::string>(forms, &AttributeForm::name);
       from_.fail_with(name, fmt::format("{}: expected one of its attributes, found '{}'{}", now.op.form->name,
                                         name.text, did_you_mean(name.text, known)));
     }

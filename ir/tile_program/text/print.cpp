@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "core/text/text.h"
 #include "ir/tile_program/text/literal.h"
 #include "ir/tile_program/text/quoted.h"
 #include "ir/tile_program/text/text.h"
@@ -82,9 +83,7 @@ class Printer {
 
   template <class Function>
   static std::string joined(const std::vector<ValueId>& ids, Function text_of) {
-    std::string text;
-    for (const ValueId id : ids) text += (text.empty() ? "" : ", ") + text_of(id);
-    return text;
+    return join(ids, ", ", text_of);
   }
   std::string values(const std::vector<ValueId>& ids) const {
     return joined(ids, [&](ValueId id) { return named(id); });
@@ -325,8 +324,7 @@ std::string print_global(const Global& g) {
 std::string print(const Hints& hints) {
   std::string text;
   for (const TargetHints& target : hints) {
-    std::string list;
-    for (const Hint& hint : target.hints) list += (list.empty() ? "" : ", ") + print_hint(hint);
+    const std::string list = join(target.hints, ", ", print_hint);
     text += fmt::format("{}{} = {{{}}}", text.empty() ? "" : ", ", target.target, list);
   }
   return "<" + text + ">";

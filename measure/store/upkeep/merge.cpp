@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/text/text.h"
 #include "measure/sqlite/rows.h"
 #include "measure/store/file/open.h"
 #include "measure/store/pack.h"
@@ -31,9 +32,7 @@ struct Table {
 };
 
 std::string list(const std::vector<std::string>& columns, std::string_view prefix = "") {
-  std::string text;
-  for (const std::string& column : columns) text += fmt::format("{}{}\"{}\"", text.empty() ? "" : ", ", prefix, column);
-  return text;
+  return join(columns, ", ", [&](const std::string& column) { return fmt::format("{}\"{}\"", prefix, column); });
 }
 
 Table describe(sqlite::Database& database, const std::string& name) {
@@ -106,10 +105,9 @@ class Merge {
     return fmt::format("(SELECT new FROM temp.\"{}_ids\" WHERE old = s.\"{}\")", parent->second, column);
   }
   static std::string translated(const Table& table) {
-    std::string text;
-    for (const std::string& column : table.columns)
-      text += fmt::format("{}{} AS \"{}\"", text.empty() ? "" : ", ", translated(table, column), column);
-    return text;
+    return join(table.columns, ", ", [&](const std::string& column) {
+      return fmt::format("{} AS \"{}\"", translated(table, column), column);
+    });
   }
 
   /// Adds rows to a table with UNIQUE columns. Rows with the same identity become one row. Of each other column the

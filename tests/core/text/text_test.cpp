@@ -22,6 +22,8 @@ TEST(Text, JoinsTextsAndNumbers) {
   EXPECT_EQ(join(std::vector<std::string>{}, ", "), "");
   EXPECT_EQ(join(std::vector<std::string>{"", "b", "c d"}, ", "), ", b, c d");
   EXPECT_EQ(join(std::vector<std::int64_t>{-1, 2}, " or "), "-1 or 2");
+  EXPECT_EQ(join(std::vector<int>{1, 2}, ", ", [](int n) { return std::string(static_cast<std::size_t>(n), 'x'); }),
+            "x, xx");
 }
 
 TEST(Text, NumbersAsPeopleReadThem) {
