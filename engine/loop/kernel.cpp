@@ -39,8 +39,7 @@ void check_symbols(const std::vector<std::string>& declared, const ir::Symbols& 
         fmt::format("{}: expected {} of kernel '{}', found {} '{}'{}", place, expected, kernel, fault, name, help));
   };
   for (const auto& [name, value] : given)
-    if (std::find(declared.begin(), declared.end(), name) == declared.end())
-      fail("the symbol", name, did_you_mean(name, declared));
+    if (std::ranges::find(declared, name) == declared.end()) fail("the symbol", name, did_you_mean(name, declared));
   for (const std::string& name : declared)
     if (!given.contains(name)) fail("no value for", name, "");
 }

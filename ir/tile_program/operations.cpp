@@ -404,8 +404,7 @@ void read_attributes(std::string_view text, Form& form) {
     attribute.optional = item.ends_with('?');
     if (attribute.optional) item.remove_suffix(1);
     attribute.name = item;
-    const auto* plain =
-        std::find_if(attribute_kinds.begin(), attribute_kinds.end(), [&](const auto& k) { return k.first == kind; });
+    const auto* plain = std::ranges::find_if(attribute_kinds, [&](const auto& k) { return k.first == kind; });
     if (plain != attribute_kinds.end()) {
       attribute.kind = plain->second;
     } else {
@@ -505,18 +504,14 @@ const Enumeration& enumeration(std::string_view name) {
 
 bool Form::has_segments() const {
   const auto is_optional = [](const ValueForm& v) { return v.arity == Arity::optional; };
-  return std::any_of(operands.begin(), operands.end(), is_optional) ||
-         std::count_if(operands.begin(), operands.end(), is_variadic) > 1;
+  return std::ranges::any_of(operands, is_optional) || std::ranges::count_if(operands, is_variadic) > 1;
 }
 
-bool Form::has_counted_operands() const {
-  return !has_segments() && std::any_of(operands.begin(), operands.end(), is_variadic);
-}
+bool Form::has_counted_operands() const { return !has_segments() && std::ranges::any_of(operands, is_variadic); }
 
 bool Form::has_counted_results() const {
   const auto varies = [](const ValueForm& v) { return v.arity != Arity::one; };
-  return std::any_of(operands.begin(), operands.end(), is_variadic) ||
-         std::any_of(results.begin(), results.end(), varies);
+  return std::ranges::any_of(operands, is_variadic) || std::ranges::any_of(results, varies);
 }
 
 int Form::find_operand(std::string_view operand) const {

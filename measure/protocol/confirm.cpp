@@ -166,9 +166,8 @@ class Confirmation {
 
   /// If the device does not report its clock, pauses while it is much slower than in the rounds before.
   void watch_drift() {
-    const bool says_clock = std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
-      return !entry.clocks.empty() && entry.clocks.back() > 0;
-    });
+    const bool says_clock = std::ranges::any_of(
+        entries_, [](const Entry& entry) { return !entry.clocks.empty() && entry.clocks.back() > 0; });
     if (says_clock || problem_.probe() == nullptr || !problem_.probe()->reference().executable) return;
     const Probe::Load& reference = problem_.probe()->reference();
     // Only the pauses matter, not the sample. If the reference fails, the next launch of a candidate reports the

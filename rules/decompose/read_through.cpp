@@ -23,9 +23,8 @@ bool reads_value(const Expr& e) {
 }  // namespace
 
 bool gathers(const IndexMap& map) {
-  return std::any_of(map.branches.begin(), map.branches.end(), [](const IndexMap::Branch& b) {
-    return std::any_of(b.coordinates.begin(), b.coordinates.end(), reads_value);
-  });
+  return std::ranges::any_of(map.branches,
+                             [](const IndexMap::Branch& b) { return std::ranges::any_of(b.coordinates, reads_value); });
 }
 
 // A single variable is replaced without simplification: its replacement is already simple, and most maps only permute.
@@ -126,8 +125,7 @@ class Reads {
 constexpr int max_terms = 64;
 
 bool is_small(const Coordinates& coordinates) {
-  return std::all_of(coordinates.begin(), coordinates.end(),
-                     [](const Expr& e) { return terms(e, max_terms) <= max_terms; });
+  return std::ranges::all_of(coordinates, [](const Expr& e) { return terms(e, max_terms) <= max_terms; });
 }
 
 // Returns whether the node reorders an input of the graph so that the input's last dimension is not the node's last.

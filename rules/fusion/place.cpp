@@ -262,8 +262,7 @@ ir::Program place(const Fusion& fusion, const LoopOp& op) {
   // Inputs come in order of appearance.
   ir::for_each<ir::Load>(program.body, [&](const ir::Load& load) {
     if (program.find(load.buffer) != nullptr) return;
-    const auto tensor =
-        std::find_if(op.reads.begin(), op.reads.end(), [&](int t) { return fusion.name(t) == load.buffer; });
+    const auto tensor = std::ranges::find_if(op.reads, [&](int t) { return fusion.name(t) == load.buffer; });
     program.buffers.push_back(buffer(fusion, *tensor, ir::Role::input));
   });
   for (const Result& result : results(op)) program.buffers.push_back(buffer(fusion, result.output, ir::Role::output));

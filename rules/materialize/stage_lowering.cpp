@@ -193,8 +193,7 @@ void StageLowering::fill(std::span<const ir::Stmt> run, ir::Body& to) {
     ready_in_ = kernel_.loops;
   }
   const auto travels = [&](ir::Transport transport) {
-    return std::any_of(run.begin(), run.end(),
-                       [&](const ir::Stmt& stmt) { return stmt.as<ir::Stage>()->transport == transport; });
+    return std::ranges::any_of(run, [&](const ir::Stmt& stmt) { return stmt.as<ir::Stage>()->transport == transport; });
   };
   ir::If copies = {replication_.at(run.front().as<ir::Stage>()->when), {}};
   const ir::Ranges around = kernel_.scope;

@@ -54,8 +54,7 @@ std::int64_t nearest(const std::vector<std::int64_t>& sizes, std::int64_t wanted
   const auto distance = [&](std::int64_t size) {
     return static_cast<double>(std::max(size, wanted)) / static_cast<double>(std::min(size, wanted));
   };
-  return *std::min_element(sizes.begin(), sizes.end(),
-                           [&](std::int64_t a, std::int64_t b) { return distance(a) < distance(b); });
+  return *std::ranges::min_element(sizes, [&](std::int64_t a, std::int64_t b) { return distance(a) < distance(b); });
 }
 
 bool is_near(std::int64_t size, std::int64_t wanted) { return 2 * size <= 3 * wanted && 3 * size >= 2 * wanted; }

@@ -192,8 +192,7 @@ std::int64_t count_readers(const ir::Tile& tile, const ir::Body& region, const s
   ir::for_each<ir::Loop>(region, [&](const ir::Loop& loop) { ir::collect_variables(loop.start, own); });
   std::int64_t readers = 1;
   for (const ir::Axis& axis : tile.axes)
-    if (axis.bind == ir::Bind::thread && std::find(own.begin(), own.end(), axis.name) == own.end())
-      readers *= axis.extent;
+    if (axis.bind == ir::Bind::thread && std::ranges::find(own, axis.name) == own.end()) readers *= axis.extent;
   return readers;
 }
 

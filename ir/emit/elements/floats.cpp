@@ -17,8 +17,7 @@ bool is_double(const Call& c) { return c.result() == DType::f64; }
 
 bool flushes(const Call& c) {
   const auto is_flush = [](const tile_program::AttributeForm& a) { return a.name == "flush_to_zero"; };
-  return std::any_of(c.compute.op->attributes.begin(), c.compute.op->attributes.end(), is_flush) &&
-         c.number("flush_to_zero") != 0;
+  return std::ranges::any_of(c.compute.op->attributes, is_flush) && c.number("flush_to_zero") != 0;
 }
 
 bool is_directed(Rounding rounding) {

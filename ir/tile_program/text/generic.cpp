@@ -79,8 +79,7 @@ Attribute read_generic_attribute(Lexer& from, const AttributeForm& form) {
     case AttributeKind::booleans: {
       if (from.at("[")) return read_attribute(from, form);
       const std::vector<std::int64_t> list = read_array(from);
-      return std::any_of(list.begin(), list.end(), [](std::int64_t b) { return b != 0; }) ? Attribute(list)
-                                                                                          : Attribute();
+      return std::ranges::any_of(list, [](std::int64_t b) { return b != 0; }) ? Attribute(list) : Attribute();
     }
     case AttributeKind::hints:
       from.expect("optimization_hints");

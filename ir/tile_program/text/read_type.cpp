@@ -331,8 +331,7 @@ Attribute read_attribute(Lexer& from, const AttributeForm& form) {
         if (!from.at("true") && !from.at("false")) from.fail("true or false");
         list.push_back(from.take().is("true") ? 1 : 0);
       });
-      return std::any_of(list.begin(), list.end(), [](std::int64_t b) { return b != 0; }) ? Attribute(list)
-                                                                                          : Attribute();
+      return std::ranges::any_of(list, [](std::int64_t b) { return b != 0; }) ? Attribute(list) : Attribute();
     }
     case AttributeKind::predicate:
       return read_predicate(from);

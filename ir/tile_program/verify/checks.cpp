@@ -151,8 +151,7 @@ std::string part_of(const Operation& op, const Type& part, const Type& whole) {
 }
 
 bool has_attribute(const Operation& op, std::string_view name) {
-  return std::any_of(op.form->attributes.begin(), op.form->attributes.end(),
-                     [&](const auto& a) { return a.name == name; });
+  return std::ranges::any_of(op.form->attributes, [&](const auto& a) { return a.name == name; });
 }
 
 /// Checks the attributes and the body of a reduce or scan. The body must take a pair of numbers for each operand.
@@ -534,8 +533,7 @@ std::string reshape(const Operation& op, const Context& in) {
 
 std::string returns(const Operation& op, const Context& in) {
   if (!op.operands.empty()) return "expected an entry to return no values, found some";
-  const bool inside =
-      std::any_of(in.enclosing.begin(), in.enclosing.end(), [](const Operation* o) { return o->form->name != "if"; });
+  const bool inside = std::ranges::any_of(in.enclosing, [](const Operation* o) { return o->form->name != "if"; });
   return inside ? "expected an entry or an if around it, found another" : "";
 }
 

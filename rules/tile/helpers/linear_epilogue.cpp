@@ -32,8 +32,7 @@ class Distribution {
     if (written_) return false;
     if (const auto* write = stmt.as<ir::Write>()) return take(*write);
     const auto* assign = stmt.as<ir::Assign>();
-    if (assign != nullptr && std::any_of(assign->args.begin(), assign->args.end(), [&](auto& a) { return sum(a); }))
-      return take(*assign);
+    if (assign != nullptr && std::ranges::any_of(assign->args, [&](auto& a) { return sum(a); })) return take(*assign);
     if (assign == nullptr && stmt.as<ir::Load>() == nullptr && stmt.as<ir::Index>() == nullptr) return false;
     statements_.emplace_back(stmt, Part::free);
     return true;

@@ -19,8 +19,7 @@ constexpr std::array infix_operators = {Infix{"|", 1},  Infix{"^", 2}, Infix{"&"
 constexpr std::array<std::string_view, 6> comparison_signs = {"<", "<=", ">", ">=", "==", "!="};
 
 int precedence(const Token& t) {
-  const auto* const i =
-      std::find_if(infix_operators.begin(), infix_operators.end(), [&](const Infix& o) { return t.is(o.text); });
+  const auto* const i = std::ranges::find_if(infix_operators, [&](const Infix& o) { return t.is(o.text); });
   return i == infix_operators.end() ? 0 : i->precedence;
 }
 

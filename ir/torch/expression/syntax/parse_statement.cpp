@@ -140,8 +140,7 @@ Statement Parser::simple(Block inside) {
 Statement Parser::assignment(Statement s) {
   annotation(s);
   if (s.value.kind == Expr::Kind::absent) return s;
-  const auto* const augmented =
-      std::find_if(augmented_signs.begin(), augmented_signs.end(), [&](std::string_view w) { return peek().is(w); });
+  const auto* const augmented = std::ranges::find_if(augmented_signs, [&](std::string_view w) { return peek().is(w); });
   s.kind = Statement::Kind::expression;
   if (augmented != augmented_signs.end()) {
     s.kind = Statement::Kind::augment;
