@@ -8,11 +8,6 @@
 namespace deplo::rules {
 namespace {
 
-bool matches(std::string_view pattern, std::string_view name) {
-  if (!pattern.ends_with('*')) return name == pattern;
-  return name.starts_with(pattern.substr(0, pattern.size() - 1));
-}
-
 bool is_of(const Value& value, KnobType type) {
   const auto* integer = std::get_if<std::int64_t>(&value);
   if (type == KnobType::text) return integer == nullptr;
@@ -20,6 +15,11 @@ bool is_of(const Value& value, KnobType type) {
 }
 
 }  // namespace
+
+bool names_knob(std::string_view pattern, std::string_view knob) {
+  if (!pattern.ends_with('*')) return knob == pattern;
+  return knob.starts_with(pattern.substr(0, pattern.size() - 1));
+}
 
 Fork on_off_fork(std::string knob, bool first) {
   return {std::move(knob), {Value{std::int64_t{first}}, Value{std::int64_t{!first}}}};
@@ -49,7 +49,7 @@ std::optional<bool> Pins::on_off(std::string_view knob) const {
 }
 
 const Knob* find_knob(const Rule& rule, std::string_view name) {
-  const auto found = std::ranges::find_if(rule.knobs, [&](const Knob& knob) { return matches(knob.name, name); });
+  const auto found = std::ranges::find_if(rule.knobs, [&](const Knob& knob) { return names_knob(knob.name, name); });
   return found == rule.knobs.end() ? nullptr : &*found;
 }
 

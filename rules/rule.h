@@ -32,6 +32,8 @@ struct Knob {
   /// that do not name the knob take this value (follow() in lower.h). nullopt: such trails no longer fit.
   std::optional<Value> as_before = std::nullopt;
 };
+/// Does the pattern name the knob? It is the knob's name, or ends with a `*` as Knob::name may.
+bool names_knob(std::string_view pattern, std::string_view knob);
 /// The open decision of an on_off knob. The heuristic takes `first`.
 Fork on_off_fork(std::string knob, bool first);
 

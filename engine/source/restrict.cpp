@@ -18,15 +18,11 @@ namespace {
 
 constexpr std::string_view heuristic = "heuristic", none = "none", folder = "configs/restrictions";
 
-bool matches(std::string_view pattern, std::string_view knob) {
-  if (!pattern.ends_with('*')) return pattern == knob;
-  return knob.starts_with(pattern.substr(0, pattern.size() - 1));
-}
-
 /// Returns the restriction that counts for the knob, or nullptr if there is none.
 const Restriction* restriction_of(std::string_view knob, const Restrictions& restrictions) {
-  const auto found = std::find_if(restrictions.rbegin(), restrictions.rend(),
-                                  [&](const Restriction& restriction) { return matches(restriction.knob, knob); });
+  const auto found = std::find_if(restrictions.rbegin(), restrictions.rend(), [&](const Restriction& restriction) {
+    return rules::names_knob(restriction.knob, knob);
+  });
   return found == restrictions.rend() ? nullptr : &*found;
 }
 
@@ -82,7 +78,7 @@ bool restricts(const Restriction& restriction, std::span<const search::KnobInfo>
     const auto offered = [&](const Value& value) {
       return value == Value(std::string(heuristic)) || std::ranges::count(knob.options, value) > 0;
     };
-    return matches(restriction.knob, knob.name) && std::ranges::any_of(restriction.values, offered);
+    return rules::names_knob(restriction.knob, knob.name) && std::ranges::any_of(restriction.values, offered);
   });
 }
 
