@@ -398,29 +398,21 @@ class Parser {
     return std::make_shared<Node>(Node{kind, {}, 0, Operation::none, nullptr, {std::move(left), std::move(right)}});
   }
 
-  /// The value of Python's "or" and "and" is one of the operands; the value of C's || and && is 0 or 1.
-  NodePtr disjunction() {
-    NodePtr left = conjunction();
+  /// Parses operands with a Python word or a C sign between them. The value of Python's "or" and "and" is one of the
+  /// operands; the value of C's || and && is 0 or 1.
+  NodePtr chain(Node::Kind kind, std::string_view word, std::string_view sign, NodePtr (Parser::*operand)()) {
+    NodePtr left = (this->*operand)();
     while (true) {
-      if (take_word("or"))
-        left = joined(Node::Kind::either, left, conjunction());
-      else if (take_c("||"))
-        left = truth_of(joined(Node::Kind::either, left, conjunction()));
+      if (take_word(word))
+        left = joined(kind, left, (this->*operand)());
+      else if (take_c(sign))
+        left = truth_of(joined(kind, left, (this->*operand)()));
       else
         return left;
     }
   }
-  NodePtr conjunction() {
-    NodePtr left = negation();
-    while (true) {
-      if (take_word("and"))
-        left = joined(Node::Kind::both, left, negation());
-      else if (take_c("&&"))
-        left = truth_of(joined(Node::Kind::both, left, negation()));
-      else
-        return left;
-    }
-  }
+  NodePtr disjunction() { return chain(Node::Kind::either, "or", "||", &Parser::conjunction); }
+  NodePtr conjunction() { return chain(Node::Kind::both, "and", "&&", &Parser::negation); }
   NodePtr negation() {
     const Depth depth(*this);
     if (take_word("not")) return call(Operation::invert, {negation()});
