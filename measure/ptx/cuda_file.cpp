@@ -125,11 +125,7 @@ class ArgumentReader {
   std::string text_;
 };
 
-struct CompiledFile {
-  std::string ptx, entry;
-};
-
-CompiledFile compile(const CudaLaunch& launch) {
+cuda::Ptx compile(const CudaLaunch& launch) {
   const cuda::Nvrtc& nvrtc = cuda::Nvrtc::get();
   if (!nvrtc.supports(launch.architecture))
     throw Error(fmt::format("expected an architecture that NVRTC {} knows ({}), found '{}'", nvrtc.version(),
@@ -156,7 +152,7 @@ LaunchOptions shape_of(const CudaLaunch& launch) {
 }
 
 Kernel build(const CudaLaunch& launch, const LaunchOptions& shape) {
-  const CompiledFile compiled = compile(launch);
+  const cuda::Ptx compiled = compile(launch);
   const ir::KernelSource source{.entry = compiled.entry,
                                 .text = {},
                                 .blocks = shape.blocks,
@@ -164,9 +160,9 @@ Kernel build(const CudaLaunch& launch, const LaunchOptions& shape) {
                                 .shared_bytes = launch.dynamic_shared_bytes,
                                 .dynamic_shared = true,
                                 .tensor_maps = launch.arguments.maps};
-  const Program program = decode(parse(compiled.ptx), compiled.entry);
+  const Program program = decode(parse(compiled.text), compiled.entry);
   if (const auto exceeded = exceeded_limit(program, shape, launch.architecture)) throw Error(*exceeded);
-  return Kernel(compiled.ptx, source, launch.arguments.arrays, bind_arguments(launch.arguments, program));
+  return Kernel(compiled.text, source, launch.arguments.arrays, bind_arguments(launch.arguments, program));
 }
 
 }  // namespace
