@@ -112,4 +112,23 @@ const std::vector<Form>& operations();
 const Form* find_operation(std::string_view name);
 const Form* find_opcode(std::uint64_t opcode);
 
+/// The rows of several tables with a row for each of their operations, found by the operation's form. `Row::name` is the
+/// name of the operation. If there are several rows for one operation, the first one counts.
+template <class Row>
+class RowsByForm {
+ public:
+  explicit RowsByForm(const std::vector<std::vector<Row>>& tables) : rows_(operations().size()) {
+    for (const std::vector<Row>& table : tables)
+      for (const Row& row : table)
+        if (const Form* const form = find_operation(row.name); form != nullptr && !rows_[number(*form)])
+          rows_[number(*form)] = row;
+  }
+  /// Returns nullptr if no table has a row for the operation.
+  const Row* find(const Form& form) const { return rows_[number(form)] ? &*rows_[number(form)] : nullptr; }
+
+ private:
+  static std::size_t number(const Form& form) { return static_cast<std::size_t>(&form - operations().data()); }
+  std::vector<std::optional<Row>> rows_;
+};
+
 }  // namespace deplo::ir::tile_program

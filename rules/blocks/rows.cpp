@@ -1,26 +1,16 @@
 #include "rules/blocks/rows.h"
 
-#include <algorithm>
-
 #include "core/error.h"
 
 namespace deplo::rules::blocks {
 
 const Row& row(const tp::Form& form) {
-  static const std::vector<Row> by_form = [] {
-    std::vector<Row> all;
-    for (const auto& family : {elementwise_rows(), shape_rows(), matrix_rows(), reduction_rows(), memory_rows(),
-                               view_rows(), print_rows(), block_rows(), control_rows()})
-      all.insert(all.end(), family.begin(), family.end());
-    std::vector<Row> found;
-    for (const tp::Form& f : tp::operations()) {
-      const auto at = std::find_if(all.begin(), all.end(), [&](const Row& r) { return r.name == f.name; });
-      found.push_back(at == all.end() ? Row{f.name} : *at);
-      CHECK(!f.refused.empty() || at != all.end());
-    }
-    return found;
-  }();
-  return by_form[static_cast<std::size_t>(&form - tp::operations().data())];
+  static const tp::RowsByForm<Row> rows({elementwise_rows(), shape_rows(), matrix_rows(), reduction_rows(),
+                                         memory_rows(), view_rows(), print_rows(), block_rows(), control_rows()});
+  static const Row none;
+  const Row* const found = rows.find(form);
+  CHECK(found != nullptr || !form.refused.empty());
+  return found != nullptr ? *found : none;
 }
 
 Reads reads(const tp::Operation& op, std::size_t operand, const tp::Entry& entry) {

@@ -1,7 +1,5 @@
 #include "ir/emit/elements/elements.h"
 
-#include <algorithm>
-
 #include "core/error.h"
 #include "ir/emit/elements/rows.h"
 
@@ -9,20 +7,10 @@ namespace deplo::ir::elements {
 namespace {
 
 const Row& row(const tile_program::Form& form) {
-  static const std::vector<Row> by_form = [] {
-    std::vector<Row> all;
-    for (const auto& family : {float_rows(), integer_rows(), conversion_rows()})
-      all.insert(all.end(), family.begin(), family.end());
-    std::vector<Row> found;
-    for (const tile_program::Form& f : tile_program::operations()) {
-      const auto at = std::find_if(all.begin(), all.end(), [&](const Row& r) { return r.name == f.name; });
-      found.push_back(at == all.end() ? Row{f.name} : *at);
-    }
-    return found;
-  }();
-  const Row& found = by_form[static_cast<std::size_t>(&form - tile_program::operations().data())];
-  CHECK(found.expression != nullptr);
-  return found;
+  static const tile_program::RowsByForm<Row> rows({float_rows(), integer_rows(), conversion_rows()});
+  const Row* const found = rows.find(form);
+  CHECK(found != nullptr && found->expression != nullptr);
+  return *found;
 }
 
 }  // namespace

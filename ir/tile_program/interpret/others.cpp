@@ -180,20 +180,10 @@ std::string element_index(const Extents& shape, std::size_t element) {
 }
 
 const Evaluator* find_evaluator(const Form& form) {
-  static const std::vector<const Evaluator*> by_form = [] {
-    static std::vector<Evaluator> all;
-    for (const auto& family :
-         {float_evaluators(), integer_evaluators(), conversion_evaluators(), shape_evaluators(), matrix_evaluators(),
-          reduce_evaluators(), memory_evaluators(), view_evaluators(), other_evaluators()})
-      all.insert(all.end(), family.begin(), family.end());
-    std::vector<const Evaluator*> found;
-    for (const Form& f : operations()) {
-      const auto at = std::find_if(all.begin(), all.end(), [&](const Evaluator& e) { return e.name == f.name; });
-      found.push_back(at == all.end() ? nullptr : &*at);
-    }
-    return found;
-  }();
-  return by_form[static_cast<std::size_t>(&form - operations().data())];
+  static const RowsByForm<Evaluator> rows({float_evaluators(), integer_evaluators(), conversion_evaluators(),
+                                           shape_evaluators(), matrix_evaluators(), reduce_evaluators(),
+                                           memory_evaluators(), view_evaluators(), other_evaluators()});
+  return rows.find(form);
 }
 
 }  // namespace deplo::ir::tile_program::exec
