@@ -133,26 +133,10 @@ void store(Binder& b) {
   });
 }
 
-// ---- atom and red: the lanes execute one after the other.
-// In the Detail, d has the old values, and b and c have the operands, one per element of a vector.
-// `F`: computes the new value from the old one and the operands.
+// ---- atom and red. `F`: computes the new value from the old one and the operands.
 template <class T, class F>
 Flow run_atomic(Warp& w, const Instruction& i, Lanes active) {
-  const Detail& t = *i.detail;
-  for_each_lane(active, [&](std::size_t l) {
-    std::byte* const at = memory_at(w, i.space, w.address(i, l), i.size, l, {Use::update, i.order});
-    bool writes = false;
-    for (std::size_t k = 0; k < t.b.size(); ++k) {
-      T old;
-      std::memcpy(&old, at + k * sizeof(T), sizeof(T));
-      const T result = F{}(old, w.lanes<T>(t.b[k])[l], t.c.empty() ? T{} : w.lanes<T>(t.c[k])[l]);
-      std::memcpy(at + k * sizeof(T), &result, sizeof(T));
-      if (!t.d.empty()) w.lanes<T>(t.d[k])[l] = old;
-      writes |= t.c.empty() || old == w.lanes<T>(t.b[k])[l];  // a failed cas only reads
-    }
-    if (writes) release(w, i, l, true);
-  });
-  return Flow::next;
+  return update_memory<T>(w, i, active, F{});
 }
 
 template <class T>

@@ -1,7 +1,6 @@
 // Instructions on floats that are elements of an arithmetic instead of numbers (measure/ptx/floats.h).
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <type_traits>
 
 #include "measure/ptx/floats.h"
@@ -180,23 +179,13 @@ void to_integer(Binder& b) {
 
 // ---- atom.add and red.add
 Flow run_atomic_add(Warp& w, const Instruction& i, Lanes active) {
-  const Detail& t = *i.detail;
   Floats& floats = floats_of(w);
-  for_each_lane(active, [&](std::size_t l) {
-    std::byte* const at = memory_at(w, i.space, w.address(i, l), i.size, l, {Use::update, i.order});
-    for (std::size_t k = 0; k < t.b.size(); ++k) {
-      Bits old = 0;
-      std::memcpy(&old, at + k * sizeof old, sizeof old);
-      const double a = floats.decode(old), b = floats.decode(w.lanes<Bits>(t.b[k])[l]);
-      double sum = 0;
-      floats.arithmetic().apply(Op::add, 1, &sum, &a, &b, nullptr);
-      const Bits result = floats.encode(sum);
-      std::memcpy(at + k * sizeof result, &result, sizeof result);
-      if (!t.d.empty()) w.lanes<Bits>(t.d[k])[l] = old;
-    }
-    release(w, i, l, true);
+  return update_memory<Bits>(w, i, active, [&](Bits old, Bits operand, Bits) {
+    const double a = floats.decode(old), b = floats.decode(operand);
+    double sum = 0;
+    floats.arithmetic().apply(Op::add, 1, &sum, &a, &b, nullptr);
+    return floats.encode(sum);
   });
-  return Flow::next;
 }
 void atomic_add(Binder& b) {
   bind_atomic(b);

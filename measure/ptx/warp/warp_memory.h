@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 #include "measure/ptx/warp/warp.h"
@@ -25,6 +26,26 @@ std::byte* memory_at(Warp&, Space, std::uint64_t address, std::uint32_t size, st
 /// Releases what the warp knows, as the memory order of a write to global memory says. `updates`: the write is by an
 /// atomic operation.
 void release(Warp&, const Instruction&, std::size_t lane, bool updates);
+/// Executes an atom or red for one lane after the other. In the Detail, d has the old values, and b and c have the
+/// operands, one per element of a vector. `updated` computes the new value from the old one and the operands.
+template <class T, class F>
+Flow update_memory(Warp& w, const Instruction& i, Lanes active, const F& updated) {
+  const Detail& t = *i.detail;
+  for_each_lane(active, [&](std::size_t l) {
+    std::byte* const at = memory_at(w, i.space, w.address(i, l), i.size, l, {Use::update, i.order});
+    bool writes = false;
+    for (std::size_t k = 0; k < t.b.size(); ++k) {
+      T old;
+      std::memcpy(&old, at + k * sizeof(T), sizeof(T));
+      const T result = updated(old, w.lanes<T>(t.b[k])[l], t.c.empty() ? T{} : w.lanes<T>(t.c[k])[l]);
+      std::memcpy(at + k * sizeof(T), &result, sizeof(T));
+      if (!t.d.empty()) w.lanes<T>(t.d[k])[l] = old;
+      writes |= t.c.empty() || old == w.lanes<T>(t.b[k])[l];  // a failed cas only reads
+    }
+    if (writes) release(w, i, l, true);
+  });
+  return Flow::next;
+}
 /// Checks a read of global memory by an asynchronous copy for races.
 void check_global_read(const Warp&, std::uint64_t address, std::uint64_t size, const Access&);
 /// Returns the block that an address of shared::cluster belongs to, and the offset in that block. If `own`, the address
