@@ -15,21 +15,13 @@ std::string print_index(const Index& index) {
   return text;
 }
 
-const std::map<std::string_view, Raiser>& all_raisers() {
-  static const std::map<std::string_view, Raiser> all = [] {
-    std::map<std::string_view, Raiser> table;
-    for (const auto& list : {integer_raisers(), float_raisers(), shape_raisers(), memory_raisers(), loop_raisers()})
-      for (const NamedRaiser& one : list) table.emplace(one.name, one.raise);
-    return table;
-  }();
-  return all;
-}
-
 }  // namespace
 
-Raiser find_raiser(std::string_view operation) {
-  const auto found = all_raisers().find(operation);
-  return found == all_raisers().end() ? nullptr : found->second;
+Raiser find_raiser(const tp::Form& form) {
+  static const tp::RowsByForm<NamedRaiser> rows(
+      {integer_raisers(), float_raisers(), shape_raisers(), memory_raisers(), loop_raisers()});
+  const NamedRaiser* const found = rows.find(form);
+  return found == nullptr ? nullptr : found->raise;
 }
 
 std::optional<ir::DType> loop_type(ir::DType element) {
@@ -152,7 +144,7 @@ Element Evaluator::at(tp::ValueId id, const Index& index) {
   std::pair<tp::ValueId, std::string> key{id, print_index(index)};
   if (const auto known = frames_[number].known.find(key); known != frames_[number].known.end()) return known->second;
   const auto& [op, result] = definitions_[id];
-  const Raiser raiser = find_raiser(op->form->name);
+  const Raiser raiser = find_raiser(*op->form);
   if (raiser == nullptr) refuse(*op, "Loop IR cannot express it");
   const Element element = raiser(*this, *op, result, index);
   frames_[number].known.emplace(std::move(key), element);

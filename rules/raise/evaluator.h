@@ -154,7 +154,7 @@ std::vector<NamedRaiser> shape_raisers();
 std::vector<NamedRaiser> memory_raisers();
 std::vector<NamedRaiser> loop_raisers();
 /// Returns nullptr if the operation has no raiser.
-Raiser find_raiser(std::string_view operation);
+Raiser find_raiser(const tp::Form&);
 
 /// The array that a load or a store accesses.
 int accessed(Evaluator&, const tp::Operation&);
