@@ -5,25 +5,20 @@
 namespace deplo::engine {
 namespace {
 
-Json json_of(const Expression& source) {
-  Json json = Json::object({{"expression", source.text}});
-  if (!source.sizes.empty()) json.set("symbols", Json::object(source.sizes));
+Json with_symbols(Json json, const ir::Symbols& symbols) {
+  if (!symbols.empty()) json.set("symbols", Json::object(symbols));
   return json;
+}
+
+Json json_of(const Expression& source) {
+  return with_symbols(Json::object({{"expression", source.text}}), source.sizes);
 }
 Json json_of(const ExpressionFile& source) { return Json::object({{"expression", read_text(find_data(source.file))}}); }
-Json json_of(const Pt2File& source) {
-  Json json = Json::object({{"pt2", source.file}});
-  if (!source.sizes.empty()) json.set("symbols", Json::object(source.sizes));
-  return json;
-}
+Json json_of(const Pt2File& source) { return with_symbols(Json::object({{"pt2", source.file}}), source.sizes); }
 Json json_of(const ModelBlock& source) {
   return Json::object({{"model", source.model}, {"layer", source.layer}, {"seq", source.seq}});
 }
-Json json_of(const LoopKernel& source) {
-  Json json = Json::object({{"kernel", source.name}});
-  if (!source.symbols.empty()) json.set("symbols", Json::object(source.symbols));
-  return json;
-}
+Json json_of(const LoopKernel& source) { return with_symbols(Json::object({{"kernel", source.name}}), source.symbols); }
 Json json_of(const TileSource& source) {
   Json json = Json::object({{"tile", source.file}, {"grid", source.grid}});
   if (!source.entry.empty()) json.set("entry", source.entry);
