@@ -6,7 +6,6 @@
 #include <map>
 #include <string>
 
-#include "core/error.h"
 #include "ir/types/float16.h"
 
 namespace deplo::ir {

@@ -1,7 +1,6 @@
 #include "ir/tensor/emitter.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "ir/emit/reserved.h"

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <charconv>
-#include <cmath>
 
 #include "core/text/match.h"
 #include "ir/simplify/simplify_impl.h"

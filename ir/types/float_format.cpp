@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/error.h"
-
 namespace deplo::ir {
 namespace {
 

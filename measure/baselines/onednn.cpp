@@ -5,7 +5,6 @@
 #include <chrono>
 #include <thread>
 
-#include "core/error.h"
 #include "measure/cuda/library.h"
 
 namespace deplo::measure {

@@ -1,7 +1,5 @@
 #include "measure/baselines/tile_baseline.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <type_traits>
 
-#include "core/error.h"
 #include "core/parallel.h"
 #include "ir/types/float16.h"
 

@@ -4,8 +4,6 @@
 
 #include <utility>
 
-#include "core/error.h"
-
 namespace deplo::measure::ptx {
 
 std::uint64_t GlobalMemory::add(std::uint64_t number, std::string name, std::span<std::byte> bytes) {

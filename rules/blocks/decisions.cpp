@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/error.h"
 #include "core/text/text.h"
 #include "rules/blocks/dealing.h"
 #include "rules/blocks/plan.h"

@@ -7,7 +7,6 @@
 #include "core/error.h"
 #include "ir/emit/elements/elements.h"
 #include "ir/emit/emit.h"
-#include "ir/hardware/gpu.h"
 #include "rules/blocks/rows.h"
 
 namespace deplo::rules::blocks {

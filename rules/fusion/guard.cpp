@@ -1,7 +1,5 @@
 #include "rules/fusion/guard.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 

@@ -8,7 +8,6 @@
 #include <set>
 #include <tuple>
 
-#include "core/error.h"
 #include "ir/tensor/inverse.h"
 #include "ir/tensor/window.h"
 #include "rules/fusion/guard.h"

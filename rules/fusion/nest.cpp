@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/error.h"
 #include "rules/fusion/loop_op.h"
 
 namespace deplo::rules::fusion {

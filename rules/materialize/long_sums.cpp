@@ -13,7 +13,6 @@
 #include <map>
 #include <set>
 
-#include "core/text/match.h"
 #include "ir/hardware/mma.h"
 #include "ir/hardware/pairs.h"
 #include "ir/longest_chain.h"

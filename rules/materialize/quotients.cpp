@@ -15,7 +15,6 @@
 #include "rules/materialize/quotients.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 #include <string>
 #include <utility>

@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 
-#include "core/error.h"
 #include "ir/emit/float16.h"
 
 namespace deplo::ir::elements {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/error.h"
 #include "core/rng.h"
 #include "ir/interpret/arithmetic/each.h"
 #include "ir/text/constant.h"

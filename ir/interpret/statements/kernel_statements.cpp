@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 
-#include "core/error.h"
 #include "ir/hardware/tma.h"
 #include "ir/interpret/statements/statements.h"
 

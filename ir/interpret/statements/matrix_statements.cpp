@@ -3,7 +3,6 @@
 #include <span>
 #include <variant>
 
-#include "core/error.h"
 #include "core/mapped.h"
 #include "ir/hardware/mma.h"
 #include "ir/hardware/tma.h"

@@ -3,7 +3,6 @@
 
 #include <array>
 
-#include "core/error.h"
 #include "ir/hardware/pairs.h"
 #include "ir/interpret/statements/statements.h"
 

@@ -1,7 +1,6 @@
 // Loads, stores and atomics through pointers and views (specification, "Memory", "Atomics", "Views").
 #include <fmt/format.h>
 
-#include <cmath>
 #include <limits>
 
 #include "ir/tile_program/attribute.h"

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "ir/tile_program/attribute.h"
 #include "ir/tile_program/interpret/elementwise.h"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <set>
 
-#include "core/error.h"
 #include "core/text/text.h"
 #include "ir/tile_program/text/literal.h"
 #include "ir/tile_program/text/quoted.h"

@@ -1,5 +1,4 @@
 // `match` and the patterns of its cases. A pattern is the tree of an expression of the same form.
-#include <fmt/format.h>
 
 #include <algorithm>
 

@@ -1,6 +1,5 @@
 // Cumulative sums, products, maxima and minima.
 //   cummax cummin cumprod cumsum(T, dim)
-#include <array>
 #include <cmath>
 
 #include "ir/torch/operations/given.h"
