@@ -113,9 +113,7 @@ std::vector<std::size_t> first_equals(const std::vector<ir::Program>& kernels) {
 }
 
 std::string print(const ir::Symbols& symbols) {
-  std::string text;
-  for (const auto& [name, value] : symbols) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
-  return text;
+  return join(symbols, " ", [](const auto& size) { return fmt::format("{}={}", size.first, size.second); });
 }
 
 }  // namespace deplo::engine

@@ -8,6 +8,7 @@
 #include "core/file.h"
 #include "core/indices.h"
 #include "core/text/nearest.h"
+#include "core/text/text.h"
 #include "engine/source/experiment.h"
 #include "rules/blocks/decisions.h"
 #include "rules/fusion/decisions.h"
@@ -129,13 +130,10 @@ Restrictions joined(Restrictions first, const Restrictions& last) {
 }
 
 std::string describe(const Restrictions& restrictions) {
-  std::string text;
-  for (const Restriction& restriction : restrictions) {
-    text += fmt::format("{}{}=", text.empty() ? "" : " ", restriction.knob);
-    for (std::size_t i = 0; i < restriction.values.size(); ++i)
-      text += (i > 0 ? "," : "") + deplo::print(restriction.values[i]);
-  }
-  return text;
+  const auto print_value = [](const Value& value) { return deplo::print(value); };
+  return join(restrictions, " ", [&](const Restriction& restriction) {
+    return fmt::format("{}={}", restriction.knob, join(restriction.values, ",", print_value));
+  });
 }
 
 }  // namespace deplo::engine

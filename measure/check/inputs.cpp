@@ -13,6 +13,7 @@
 #include "core/hash.h"
 #include "core/parallel.h"
 #include "core/rng.h"
+#include "core/text/text.h"
 #include "ir/interpret/lazy_inputs.h"
 #include "ir/types/float16.h"
 #include "ir/walk.h"
@@ -208,9 +209,7 @@ std::string describe_inputs(const ir::Program& loop, const InputFiles& files) {
       said[buffer.name] = print(*buffer.fill);
     }
   }
-  std::string text;
-  for (const auto& [name, fill] : said) text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", name, fill);
-  return text;
+  return join(said, ", ", [](const auto& input) { return fmt::format("{}: {}", input.first, input.second); });
 }
 
 }  // namespace deplo::measure

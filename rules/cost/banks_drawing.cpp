@@ -25,11 +25,7 @@ Line empty_line() {
   line.fill('.');
   return line;
 }
-std::string text(const Line& line) {
-  std::string out;
-  for (const char c : line) (out += out.empty() ? "" : " ") += c;
-  return out;
-}
+std::string text(const Line& line) { return fmt::format("{}", fmt::join(line, " ")); }
 std::size_t bank(std::int64_t word) { return static_cast<std::size_t>(word % ir::gpu::banks); }
 
 // Returns a line such as `b_smem = b: 2 slots of [16][64 + 4] f32, 8704 bytes, by cp.async of 4`.
