@@ -16,7 +16,7 @@ struct Computation {
   int lanes;
   bool accumulates;
   std::vector<Operand> args;
-  DType from = DType::f32;  // for a copy: the type of its argument
+  DType from = DType::f32;  // for a copy or a comparison: the type of its arguments
   // For a product: relative error due to rounding its factors. The errors of different terms are independent.
   double factors = 0;
   bool scales = false;  // multiplies a sum, and so each of its terms

@@ -186,7 +186,7 @@ Computation computation(Compiler& c, const std::string& dst, const Type& type, O
   Computation result{op, type.dtype, 0, type.lanes, accumulates, {}};
   for (const Arg& arg : args)
     result.args.push_back(c.operand(arg, reduces ? 0 : type.lanes, operand_type(c, op, type.dtype, args)));
-  if (op == Op::copy) result.from = operand_type(c, op, type.dtype, args);
+  if (op == Op::copy || gives_truth(op)) result.from = operand_type(c, op, type.dtype, args);
   if (!accumulates) {
     result.dst = c.define(dst, type.lanes);
     return result;

@@ -37,6 +37,19 @@ TEST(InterpretValues, AGatherReadsWhatIsNamed) {
   EXPECT_EQ(points[0].value, 20);
 }
 
+// Such as the maximum of a row, which one kernel stores and another one finds in the row that it computes again.
+TEST(InterpretValues, ANumberIsEqualToItselfAsItWasStored) {
+  const std::string text =
+      "=== loop: k ===\ninput x: f32[3]\ninput m: f32[3]\noutput y: f32[3]\noutput z: f32[3]\nfor a0 in 0..3: # free\n"
+      "  in0 = load x[a0]\n  v0 = divide(in0, 3)\n  in1 = load m[a0]\n  v1:bool = equal(v0, in1)\n"
+      "  v2:bool = not_equal(v0, in1)\n  v3 = select(v1, 1, 0)\n  v4 = select(v2, 1, 0)\n  y[a0] = v3\n  z[a0] = v4\n";
+  const Values x = {1, NAN, INFINITY}, none(3, NAN);
+  const Values m = {static_cast<double>(1.0F / 3), NAN, INFINITY};
+  const Memory memory = run_on(text, {{"x", x}, {"m", m}, {"y", none}, {"z", none}});
+  EXPECT_EQ(memory.at("y"), (Values{1, 0, 1}));
+  EXPECT_EQ(memory.at("z"), (Values{0, 1, 0}));
+}
+
 TEST(InterpretValues, AStoreToANarrowIntegerKeepsTheLowBits) {
   const std::string text =
       "=== loop: k ===\ninput n: i32[3]\noutput b: i8[3]\noutput u: u8[3]\noutput h: i16[3]\nfor a0 in 0..3: # free\n"
