@@ -254,9 +254,8 @@ Flow run_wmma_copy(Warp& w, const Instruction& i, Lanes active) {
   const std::vector<RegisterPlace>& registers = stores ? i.detail->b : i.detail->d;
   const std::uint64_t stride = w.uniform<std::uint32_t>(i.b, active, "the stride of a matrix");
   check_matrix(w, i, stride * i.size);
-  for (const RegisterPlace place : registers) {
-    const auto r = static_cast<std::size_t>(&place - registers.data());
-    PerLane<std::uint32_t> words = w.lanes<std::uint32_t>(place);
+  for (std::size_t r = 0; r < registers.size(); ++r) {
+    PerLane<std::uint32_t> words = w.lanes<std::uint32_t>(registers[r]);
     for (std::size_t lane = 0; lane < warp_lanes; ++lane)
       for (std::size_t half = 0; half < sizeof(std::uint32_t) / i.size; ++half) {
         const auto [row, column] = place_of(r, lane, half);
@@ -266,7 +265,7 @@ Flow run_wmma_copy(Warp& w, const Instruction& i, Lanes active) {
         std::byte* const at = memory_at(w, i.space, w.address(i, lane) + element * i.size, i.size, lane, operation);
         std::memcpy(stores ? at : own, stores ? own : at, i.size);
       }
-    if constexpr (!stores) w.store(place, words, all_lanes);
+    if constexpr (!stores) w.store(registers[r], words, all_lanes);
   }
   return Flow::next;
 }
