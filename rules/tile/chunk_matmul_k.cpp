@@ -33,12 +33,12 @@ constexpr std::array<std::int64_t, 5> warpgroup_chunks = {64, 128, 32, 16, 8};
 // little to reuse, and short chunks of wide panels read longer rows between TLB misses, unless the products of a batch
 // reuse the panels. Chunks of 128 are the best for prefetch_chunks (docs/performance.md, "Chunks ahead"). A panel that
 // is read in place has short chunks if its rows are pages apart, or if neighbouring vectors share cache lines, which
-// are still in the level 1 cache then.
+// are still in the level 1 cache then. Stored trails of 41 to 64 rows may have chunks of 1,024.
 constexpr std::array<std::int64_t, 6> cpu_chunks = {256, 512, 128, 1024, 64, 32},
-                                      cpu_few_rows = {128, 64, 32, 256, 512, 16},
                                       cpu_in_place = {64, 128, 32, 256, 512, 16};
+constexpr std::array<std::int64_t, 7> cpu_few_rows = {128, 64, 32, 256, 512, 16, 1024};
 // One chunk is also faster than two halves with few rows (64 x 2048 x 96 takes 0.66 of the time), and than several
-// chunks with 41 to 64 rows.
+// chunks if 41 to 64 rows share a copied panel.
 constexpr std::int64_t short_sum = 128, short_sum_of_rows = 1024;
 // With few registers, the panel that a block copies should have 96 KiB (AVX2, 512 KiB of cache): 96 columns of 256
 // rows, 48 of 512 or 24 of 1,024. The panel is wider if fewer rows of outputs share it. A transposed panel is read
@@ -107,7 +107,9 @@ bool is_one_chunk(const ir::Program& program, const Matmul& matmul, const Target
   const std::int64_t rows = tile_of(program).axes[matmul.m].extent, k = matmul.reduce->axis.extent;
   const bool transposed = is_transposed(program, matmul), few_registers = has_few_registers(target);
   const bool reused = rows > (few_registers ? some_rows : few_rows) || transposed || sharing_axis(program, matmul);
-  const std::int64_t sum = rows > in_place_limits(target).near && !few_registers ? short_sum_of_rows : short_sum;
+  const InPlaceLimits limits = in_place_limits(target);
+  const bool copied = !few_registers && rows > limits.near && !reads_in_place(program, matmul, rows, limits);
+  const std::int64_t sum = copied ? short_sum_of_rows : short_sum;
   const bool is_short = k <= sum || (few_registers && 2 * k <= 3 * cpu_sizes(program, matmul, target).front());
   const std::int64_t columns = transposed && !few_registers ? copied_columns : cpu_columns(target);
   return (reused || is_short) && k * 4 * columns <= target.shared_bytes / 4 * 3;

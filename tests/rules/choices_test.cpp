@@ -181,6 +181,8 @@ TEST(Choices, AShortSumOfFewRowsIsOneChunk) {
   EXPECT_EQ(chunk(64, 1024), 1024);  // 41 to 64 rows
   EXPECT_EQ(chunk(64, 2048), 128);
   EXPECT_EQ(chunk(128, 192), 192);
+  // Stored trails have such chunks, from when these rows read the columns in place.
+  EXPECT_EQ(std::ranges::count(options(matmul(48, 512, 2048), "opencl-cpu", "chunk_matmul_k.bk"), Value{1024L}), 1);
 }
 
 // Copies of panels that few rows share take a large part of the time. With 128 rows it was 1.05 times as slow.
@@ -504,6 +506,7 @@ TEST(Choices, ACpuReadsDistantRowsInPlaceForUpTo16Rows) {
   EXPECT_EQ(chunk(16, 1000), 64);  // rows of 4000 bytes share lines
   EXPECT_EQ(chunk(16, 960), 256);
   EXPECT_EQ(chunk(16, 2048, ir::DType::bf16), 256);
+  EXPECT_EQ(chunk(64, 2048, ir::DType::bf16), 256);
 }
 
 TEST(Choices, ACpuCopiesThePanelUnlessFewRowsShareIt) {
