@@ -625,18 +625,26 @@ class Parser {
     return constant(Scalar(real_value));
   }
 
-  NodePtr name() {
+  /// Reads a name or a keyword. Returns "" if there is none.
+  std::string_view read_word() {
     const std::size_t begin = at_;
     while (at_ < text_.size() && is_word_char(text_[at_])) ++at_;
-    const std::string_view word = text_.substr(begin, at_ - begin);
+    return text_.substr(begin, at_ - begin);
+  }
+
+  NodePtr name() {
+    std::size_t begin = at_;
+    std::string_view word = read_word();
     if (word == "True" || word == "true") return constant(truth(true));
     if (word == "False" || word == "false") return constant(truth(false));
-    if (word == "math" && take(".")) return name();  // the functions of Python's module
     if (word == dictionary_ && take("[")) return variable(key());
+    const bool is_of_math = word == "math" && take(".");  // a function of Python's module
+    if (is_of_math) begin = at_, word = read_word();
     skip_blanks();
-    const auto function = std::ranges::find(functions, word, &Named::name);
-    if (at_ < text_.size() && text_[at_] == '(') {
-      if (function == functions.end()) {
+    const bool is_call = at_ < text_.size() && text_[at_] == '(';
+    if (is_call || is_of_math) {
+      const auto function = std::ranges::find(functions, word, &Named::name);
+      if (!is_call || function == functions.end()) {
         at_ = begin;
         expected("a function (min, max, abs, int, round, ceil, floor, float, sqrt, log2, len, range)");
       }
@@ -662,12 +670,10 @@ class Parser {
   /// Kernel Tuner: `lambda p: p["BLOCK_X"] > 16`.
   void lambda_arguments() {
     skip_blanks();
-    const std::size_t begin = at_;
-    while (at_ < text_.size() && is_word_char(text_[at_])) ++at_;
-    dictionary_ = text_.substr(begin, at_ - begin);
+    dictionary_ = read_word();
     while (take(",")) {
       skip_blanks();
-      while (at_ < text_.size() && is_word_char(text_[at_])) ++at_;
+      read_word();
     }
     if (!take(":")) expected("the names of a lambda's arguments and ':'");
   }

@@ -109,6 +109,8 @@ TEST(ForeignExpression, SaysWhatIsWrong) {
       {"lambda p.x: 1", "expected the names of a lambda's arguments and ':'"},
       {"lambda p: p[a]", "expected the name of a parameter in quotes"},
       {"lambda p: p['a'", "expected ']'"},
+      {"math.a", "float, sqrt, log2, len, range), found 'a'"},
+      {"math.math.ceil(a)", "float, sqrt, log2, len, range), found 'math.ceil(a)'"},
       {"(1", "expected ',' or ')', found the end"},
       {"1 2", "expected an operator or the end, found '2'"},
       {"a $ b", "expected an operator or the end, found '$ b'"},
