@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -14,6 +13,7 @@
 #include "core/mapped.h"
 #include "core/text/characters.h"
 #include "core/text/nearest.h"
+#include "core/text/split.h"
 #include "core/text/text.h"
 #include "engine/foreign/argument_bytes.h"
 #include "engine/foreign/argument_fit.h"
@@ -462,10 +462,11 @@ struct KernelFile::Reader {
       if (end == std::string::npos) option.expected("a parameter between ${ and }");
       parameter(text.substr(at + 2, end - at - 2), option.place());
     }
-    const auto names_architecture = [&](const char* start) { return text.starts_with(start); };
-    if (to.language_ == Dialect::cuda &&
-        std::ranges::any_of(std::array{"-arch", "--gpu-architecture", "-gencode", "--generate-code"},
-                            names_architecture))
+    const auto names_architecture = [](std::string_view word) {
+      constexpr std::string_view starts[] = {"-arch", "--gpu-architecture", "-gencode", "--generate-code"};
+      return std::ranges::any_of(starts, [&](std::string_view start) { return word.starts_with(start); });
+    };
+    if (to.language_ == Dialect::cuda && std::ranges::any_of(split_at(text, ' '), names_architecture))
       option.expected("no option for the architecture, which is that of the device, or --target of `deplo check`");
     to.options_.push_back(text);
   }

@@ -470,7 +470,7 @@ TEST_F(KernelFileCode, SaysWhatIsWrongWithSizes) {
               HasSubstr("found 'v'"));
   EXPECT_THAT(fault("  LocalSize: {X: bx}\n  ProblemSize: [96]\n  CompilerOptions: [\"-D${bx\"]\n"),
               HasSubstr("expected a parameter between ${ and }, found text \"-D${bx\""));
-  const std::string launch = "  LocalSize: {X: bx}\n  ProblemSize: [96]\n  CompilerOptions: [-arch=sm_80]\n";
+  const std::string launch = "  LocalSize: {X: bx}\n  ProblemSize: [96]\n  CompilerOptions: [-O3 -arch=sm_80]\n";
   EXPECT_THAT(fault("  Language: CUDA\n" + launch), HasSubstr("expected no option for the architecture"));
   EXPECT_EQ(fault(launch), "none") << "OpenCL's compilers know other options";
   EXPECT_THAT([] { KernelFile({"tune.py"}); },
