@@ -1,11 +1,11 @@
 #include "engine/tune/tune.h"
-#include "core/mapped.h"
 
 #include <fmt/format.h>
 
 #include <cstdio>
 #include <utility>
 
+#include "core/mapped.h"
 #include "core/trail.h"
 #include "deplo/deplo.h"
 #include "engine/compile/tuned.h"

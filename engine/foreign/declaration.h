@@ -19,16 +19,16 @@ struct DeclaredParameter {
 /// ways, or makes the declaration with preprocessor directives or macros.
 std::optional<std::vector<DeclaredParameter>> declared_parameters(std::string_view source, std::string_view entry);
 
-/// Returns the template arguments, such as "<float, 4>", of the instances and specializations of the kernel `entry` that
-/// the source declares, each once.
+/// Returns the template arguments, such as "<float, 4>", of the instances and specializations of the kernel `entry`
+/// that the source declares, each once.
 std::vector<std::string> template_instances(std::string_view source, std::string_view entry);
 
 /// Returns true if the source declares the kernel `entry` as a template.
 bool is_template(std::string_view source, std::string_view entry);
 
-/// Returns the source with extern "C" before the kernel's declaration, so that compiled code has the kernel by its plain
-/// name. A source that has extern "C" somewhere stays the same. Returns nullopt if the declaration does not begin with
-/// __global__, because then extern "C" may be an error there, such as before `static`.
+/// Returns the source with extern "C" before the kernel's declaration, so that compiled code has the kernel by its
+/// plain name. A source that has extern "C" somewhere stays the same. Returns nullopt if the declaration does not begin
+/// with __global__, because then extern "C" may be an error there, such as before `static`.
 std::optional<std::string> with_plain_name(std::string_view source, std::string_view entry);
 
 /// Returns the first line that defines the macro `name` outside of all conditions (#if), or 0 if there is none.

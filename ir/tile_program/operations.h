@@ -112,8 +112,8 @@ const std::vector<Form>& operations();
 const Form* find_operation(std::string_view name);
 const Form* find_opcode(std::uint64_t opcode);
 
-/// The rows of several tables with a row for each of their operations, found by the operation's form. `Row::name` is the
-/// name of the operation. If there are several rows for one operation, the first one counts.
+/// The rows of several tables with a row for each of their operations, found by the operation's form. `Row::name` is
+/// the name of the operation. If there are several rows for one operation, the first one counts.
 template <class Row>
 class RowsByForm {
  public:

@@ -9,8 +9,8 @@
 
 namespace deplo::measure::ptx {
 
-/// Returns which limit the launch exceeds, so that a driver would refuse it, or nullopt. The shape of a user's kernel has
-/// the extents of its grid and of its blocks.
+/// Returns which limit the launch exceeds, so that a driver would refuse it, or nullopt. The shape of a user's kernel
+/// has the extents of its grid and of its blocks.
 std::optional<std::string> exceeded_limit(const Program&, const LaunchOptions& shape, std::string_view architecture);
 
 }  // namespace deplo::measure::ptx

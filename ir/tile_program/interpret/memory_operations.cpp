@@ -46,8 +46,8 @@ const TileValue* optional_operand(const Evaluation& now, std::string_view name) 
 
 // --- Through pointers ------------------------------------------------------------------------------------------------
 
-/// Sets the result to the bits access(accesses, i) of each element i that the mask includes, and to `otherwise` where it
-/// does not. nullptr: the other elements are unspecified.
+/// Sets the result to the bits access(accesses, i) of each element i that the mask includes. The other elements are
+/// those of `otherwise`, or unspecified if it is nullptr.
 template <class Function>
 void set_accessed(Evaluation& now, AccessKind kind, const TileValue* otherwise, Function access) {
   const TileValue* mask = optional_operand(now, "mask");

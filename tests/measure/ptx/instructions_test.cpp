@@ -421,8 +421,8 @@ std::string register_list(const std::string& name, int first, int count) {
   return text + "}";
 }
 
-/// d = a b + c by wmma of 16 x 16 matrices in the array x: a by rows, b and d by columns, and c by rows. Each factor has
-/// `words` words. `offset`: added to the address of a.
+/// d = a b + c by wmma of 16 x 16 matrices in the array x: a and c by rows, b and d by columns. `type`: f16 or bf16.
+/// `offset`: added to the address of a.
 std::string wmma_by_hand(const std::string& type, int offset = 0) {
   const bool is_f16 = type == "f16";
   const int count = is_f16 ? 8 : 4;
