@@ -205,13 +205,12 @@ bool is_template(std::string_view source, std::string_view entry) {
 std::optional<std::string> with_plain_name(std::string_view source, std::string_view entry) {
   const std::string text = without_comments(source);
   if (text.find("extern \"C\"") != std::string::npos) return std::string(source);
-  for (const Declaration& declaration : declarations_in(text, entry, '(')) {
-    const std::size_t at = first_word(text, declaration.head);
-    if (at < declaration.open && std::string_view(text).substr(at).starts_with("__global__"))
-      return std::string(source).insert(at, "extern \"C\" ");
-    break;  // the linkage stands at the first declaration
-  }
-  return std::nullopt;
+  const std::vector<Declaration> declarations = declarations_in(text, entry, '(');
+  if (declarations.empty()) return std::nullopt;
+  const Declaration& first = declarations.front();  // the linkage stands at the first declaration
+  const std::size_t at = first_word(text, first.head);
+  if (at >= first.open || !std::string_view(text).substr(at).starts_with("__global__")) return std::nullopt;
+  return std::string(source).insert(at, "extern \"C\" ");
 }
 
 std::size_t line_of_define(std::string_view source, std::string_view name) {

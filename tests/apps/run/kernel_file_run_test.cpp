@@ -449,6 +449,10 @@ TEST_F(KernelFileCheck, FindsStaticKernels) {
   const Ran ran = deplo("check", {"--all", "--runs", "1"});
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
   EXPECT_THAT(deplo("compile", {"--ir", "ptx"}).out, HasSubstr(".entry _Z5twice"));
+  write("twice.cu", "namespace {\n" + text.replace(text.find("static "), 7, "") + "}\n");
+  change("twice.yaml", "\"twice\"", "\"::twice\"");
+  const Ran unnamed = deplo("check", {"--runs", "1"});
+  EXPECT_EQ(unnamed.code, 0) << unnamed.out << unnamed.err;
 }
 
 TEST_F(KernelFileCheck, NamesTheFileThatDoesNotCompile) {
