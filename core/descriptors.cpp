@@ -44,16 +44,19 @@ ssize_t read_some(int descriptor, std::span<char> bytes) {
   }
 }
 
-void send_some(int socket, std::string& outgoing) {
-  while (!outgoing.empty()) {
-    const ssize_t count = send(socket, outgoing.data(), outgoing.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+void Outgoing::send(int socket) {
+  while (size() > 0) {
+    const ssize_t count = ::send(socket, bytes_.data() + sent_, size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (count > 0)
-      outgoing.erase(0, static_cast<std::size_t>(count));
+      sent_ += static_cast<std::size_t>(count);
     else if (errno == EAGAIN)
-      return;
+      break;
     else if (errno != EINTR)
-      outgoing.clear();
+      sent_ = bytes_.size();
   }
+  if (sent_ < size()) return;  // erasing moves the rest: for a long text, not after each part
+  bytes_.erase(0, sent_);
+  sent_ = 0;
 }
 
 }  // namespace deplo

@@ -5,6 +5,7 @@
 #include <array>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace deplo {
@@ -33,8 +34,19 @@ std::string describe_end(int status);
 
 /// Returns the number of bytes read, 0 if the other end is closed, or -1 if there is nothing to read now.
 ssize_t read_some(int descriptor, std::span<char> bytes);
-/// Sends what the socket accepts now, and removes it from `outgoing`. Clears `outgoing` if the other end no longer
-/// reads; what the other end wrote before can still be read.
-void send_some(int socket, std::string& outgoing);
+
+/// Bytes that a socket has not taken yet.
+class Outgoing {
+ public:
+  void add(std::string_view bytes) { bytes_ += bytes; }
+  std::size_t size() const { return bytes_.size() - sent_; }
+  /// Sends what the socket accepts now. Drops all bytes if the other end no longer reads; what the other end wrote
+  /// before can still be read.
+  void send(int socket);
+
+ private:
+  std::string bytes_;
+  std::size_t sent_ = 0;  // bytes at the beginning of bytes_ that the socket has taken
+};
 
 }  // namespace deplo

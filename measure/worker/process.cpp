@@ -131,8 +131,8 @@ Process::~Process() {
 void Process::send(const Frame& frame) {
   read_log();
   log_tail_.clear();
-  outgoing_ += encode(frame);
-  send_some(socket_, outgoing_);
+  outgoing_.add(encode(frame));
+  outgoing_.send(socket_);
 }
 
 void Process::wait(double seconds) {
@@ -140,7 +140,7 @@ void Process::wait(double seconds) {
   pollfd ends[2] = {{socket_, static_cast<short>(sending() ? POLLIN | POLLOUT : POLLIN), 0}, {log_, POLLIN, 0}};
   if (poll(ends, 2, milliseconds) <= 0) return;
   if ((ends[1].revents & POLLIN) != 0) read_log();
-  if ((ends[0].revents & POLLOUT) != 0) send_some(socket_, outgoing_);
+  if ((ends[0].revents & POLLOUT) != 0) outgoing_.send(socket_);
   if ((ends[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0) read_socket();
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/descriptors.h"
 #include "measure/work_folder.h"
 #include "measure/worker/frame.h"
 #include "measure/worker/step.h"
@@ -40,7 +41,7 @@ class Process {
   void wait(double seconds);
   /// Queues a request. Drops the kept lines of output, which belong to earlier requests.
   void send(const Frame&);
-  bool sending() const { return !outgoing_.empty(); }
+  bool sending() const { return outgoing_.size() > 0; }
 
   /// Returns the next whole frame that was read; nullopt if there is none.
   std::optional<Frame> next() { return reader_.next(); }
@@ -70,7 +71,7 @@ class Process {
   pid_t child_ = -1;
   bool closed_ = false;
   FrameReader reader_;
-  std::string outgoing_;
+  Outgoing outgoing_;
   std::string log_tail_;
 };
 

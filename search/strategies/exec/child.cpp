@@ -120,15 +120,15 @@ void Child::send(std::string_view line) {
   write_input();
   if (outgoing_.size() > max_queued_bytes)
     fail(fmt::format("does not read its standard input: {} MiB are waiting", max_queued_bytes >> 20));
-  outgoing_ += line;
-  outgoing_ += '\n';
+  outgoing_.add(line);
+  outgoing_.add("\n");
   write_input();
 }
 
 void Child::send_last(std::string_view line) noexcept {
   if (failed_) return;
-  outgoing_ += line;
-  outgoing_ += '\n';
+  outgoing_.add(line);
+  outgoing_.add("\n");
 }
 
 std::optional<std::string> Child::line(Clock::time_point deadline) {
@@ -159,7 +159,7 @@ void Child::expect_silence() {
 }
 
 void Child::wait(int milliseconds) {
-  const auto writing = static_cast<short>(outgoing_.empty() ? 0 : POLLOUT);
+  const auto writing = static_cast<short>(outgoing_.size() > 0 ? POLLOUT : 0);
   pollfd ends[3] = {{input_, writing, 0}, {output_, POLLIN, 0}, {errors_, POLLIN, 0}};
   // A closed standard error would end every poll at once.
   if (poll(ends, errors_ < 0 ? 2 : 3, milliseconds) <= 0) return;
@@ -169,7 +169,7 @@ void Child::wait(int milliseconds) {
   if (errors_ >= 0 && ends[2].revents != 0) read_errors();
 }
 
-void Child::write_input() { send_some(input_, outgoing_); }
+void Child::write_input() { outgoing_.send(input_); }
 
 void Child::read_output() {
   std::array<char, 65536> bytes;

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/descriptors.h"
+
 namespace deplo::search::exec {
 
 /// The process has its own process group, so that it does not receive Ctrl-C. Its standard error is passed on to
@@ -48,8 +50,8 @@ class Child {
   pid_t process_ = -1;
   int input_ = -1, output_ = -1, errors_ = -1;
   bool failed_ = false;
-  bool ended_ = false;    // the process closed its standard output
-  std::string outgoing_;  // lines that the process has not taken yet
+  bool ended_ = false;  // the process closed its standard output
+  Outgoing outgoing_;
   std::string incoming_;
   std::size_t searched_ = 0;  // bytes of incoming_ that have no newline
   std::string error_tail_;
