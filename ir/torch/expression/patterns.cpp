@@ -7,6 +7,18 @@
 #include "ir/torch/expression/sequence.h"
 
 namespace deplo::ir::torch::python {
+namespace {
+
+// Returns the items of a dict without those of the keys.
+std::vector<std::pair<Value, Value>> other_items(const Dict& dict, const Values& keys) {
+  std::vector<std::pair<Value, Value>> items = dict.items;
+  std::erase_if(items, [&](const auto& item) {
+    return std::ranges::any_of(keys, [&](const Value& key) { return equal(item.first, key); });
+  });
+  return items;
+}
+
+}  // namespace
 
 Interpreter::Flow Interpreter::select(const Statement& s, Scope& scope) {
   const Value subject = evaluate(s.value, scope);
@@ -61,20 +73,21 @@ bool Interpreter::matches_items(const Expr& pattern, const Value& value, Scope& 
 bool Interpreter::matches_dict(const Expr& pattern, const Value& value, Scope& scope) {
   auto* const* dict = value.as<Dict*>();
   if (!dict) return false;
-  Dict rest = **dict;
+  Values keys;
   for (std::size_t i = 0; i < pattern.children.size(); i += 2) {
     const Expr& part = pattern.children[i + 1];
-    if (pattern.children[i].kind == Expr::Kind::absent) {  // `**rest`, the last part
-      Dict* others = session_.make_dict();
-      others->items = std::move(rest.items);
-      assign(part, {others}, scope);
+    if (pattern.children[i].kind == Expr::Kind::absent) {
+      if (i + 2 < pattern.children.size() || part.kind != Expr::Kind::name)
+        fail(where_, part.place, "expected `**` and a name only at the end of a pattern of a dict");
+      Dict* rest = session_.make_dict();
+      rest->items = other_items(**dict, keys);
+      assign(part, {rest}, scope);
       break;
     }
-    const Value key = evaluate(pattern.children[i], scope);
-    const Value* item = find_item(**dict, key);
+    keys.push_back(evaluate(pattern.children[i], scope));
+    const Value* item = find_item(**dict, keys.back());
     if (!item) return false;
     const Value found = *item;
-    std::erase_if(rest.items, [&](const auto& other) { return equal(other.first, key); });
     if (!matches(part, found, scope)) return false;
   }
   return true;

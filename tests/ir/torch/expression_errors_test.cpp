@@ -51,6 +51,7 @@ TEST(ExpressionErrors, Words) {
       {"try: torch.spline()\nexcept Exception: pass", "1:12", "found `spline`"},
       {"def f(x): y = yield x", "1:15", "export the module to a .pt2 file"},
       {"x[0] := 3", "1:6", "expected an operator"},
+      {"match {'a': 1}:\n  case {**rest, 'a': 1}: pass", "2:11", "expected `**` and a name only at the end"},
       {"f'{1'", "1:2", "expected `{` and `}` around each value"},
       {"f'{1 +}'", "1:7", "expected an expression"},
       {"@property\nx = 3", "2:1", "expected def or class, found `x`"},
