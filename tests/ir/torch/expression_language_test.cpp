@@ -654,6 +654,9 @@ def kind(value):
         case -1: return "minus"
         case None: return "none"
         case True: return "true"
+  EXPECT_EQ(value("round(9007199254740993) % 10"), 3);
+  EXPECT_EQ(value("round(9007199254740993, 2) % 10"), 3);
+  EXPECT_EQ(value("round(3.7, -9223372036854775807 - 1)"), 0);
         case Mode.FAST: return "mode"
         case "relu" | "gelu" as name: return name
         case str(): return "text"

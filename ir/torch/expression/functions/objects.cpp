@@ -202,18 +202,19 @@ Value slice(const Call& c) {
 
 // Returns a number with so many digits after the point, as Python rounds it: by all digits that the double has.
 double rounded_to(double number, std::int64_t digits) {
-  if (digits >= 0)
-    return std::strtod(fmt::format("{:.{}f}", number, std::min<std::int64_t>(digits, 400)).c_str(), nullptr);
-  const double unit = std::pow(10.0, static_cast<double>(std::min<std::int64_t>(-digits, 300)));
+  digits = std::clamp<std::int64_t>(digits, -300, 400);
+  if (digits >= 0) return std::strtod(fmt::format("{:.{}f}", number, digits).c_str(), nullptr);
+  const double unit = std::pow(10.0, static_cast<double>(-digits));
   return std::nearbyint(number / unit) * unit;
 }
 
 // Python rounds halves to even, as nearbyint does. Integers remain integers.
 Value round(const Call& c) {
-  const bool whole = !c.given("ndigits") || to_integer(c.value("number"));
+  const std::optional<std::int64_t> integer = to_integer(c.value("number"));
   const std::int64_t digits = c.given("ndigits") ? c.integer("ndigits") : 0;
+  if (integer && digits >= 0) return {*integer};
   const double d = rounded_to(c.number("number"), digits);
-  if (!whole) return {d};
+  if (!integer && c.given("ndigits")) return {d};
   if (!(std::abs(d) < 0x1p63)) c.fail("number", "a number that fits in 64 bits");
   return {static_cast<std::int64_t>(d)};
 }
