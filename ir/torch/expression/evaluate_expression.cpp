@@ -197,7 +197,7 @@ Value Interpreter::joined(const Expr& e, Scope& scope) {
     if (part.kind == Expr::Kind::string)
       text += part.text;
     else if (part.kind == Expr::Kind::escaped)
-      text += unescaped(part.text);
+      text += placed(part.place, [&] { return unescaped(part.text); });
     else
       text += placed(part.place, [&] { return formatted(evaluate(part.children[0], scope), part.text); });
   }

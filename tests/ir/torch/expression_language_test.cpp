@@ -582,6 +582,10 @@ TEST(ExpressionLanguage, StringsHaveEscapes) {
   EXPECT_EQ(value("len('a\\\nb')"), 2);
   EXPECT_EQ(value(R"(1 if 'a\n'.strip() == 'a' and f'\n{1}\t' == '\n1\t' and f'\{2}' == '\\2' else 2)"), 1);
   EXPECT_EQ(error_of("'''A comment, \\n with an escape.'''\ntorch.ones(2)"), "");
+  EXPECT_EQ(error_of(R"(x = 'a\N{DOT ABOVE}')"),
+            "<expression>:1:5: expected the number of a character, such as `\\u00b0`, found a name after `\\N`");
+  EXPECT_EQ(error_of(R"(x = f'\u04{1}')"),
+            "<expression>:1:6: expected 4 hexadecimal digits of a character after `\\u`, found `04`");
 }
 
 TEST(ExpressionLanguage, SpecialMethodsThatAreNotCalledAreRefused) {

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <array>
 #include <charconv>
 #include <cstdint>
@@ -72,6 +74,7 @@ std::size_t append_escape(std::string& out, std::string_view text) {
     out += meanings[i];
     return 2;
   }
+  if (letter == 'N') throw Error("expected the number of a character, such as `\\u00b0`, found a name after `\\N`");
   const bool is_octal = letter >= '0' && letter <= '7';
   const std::size_t digits = is_octal ? 3 : letter == 'x' ? 2 : letter == 'u' ? 4 : letter == 'U' ? 8 : 0;
   const std::string_view number = text.substr(is_octal ? 1 : 2, digits);
@@ -79,6 +82,9 @@ std::size_t append_escape(std::string& out, std::string_view text) {
   const char* const end = std::from_chars(number.data(), number.data() + number.size(), code, is_octal ? 8 : 16).ptr;
   const auto count = static_cast<std::size_t>(end - number.data());
   const bool is_known = count > 0 && (is_octal || count == digits) && code < 0x110000;
+  if (!is_known && digits > 0)
+    throw Error(fmt::format("expected {} hexadecimal digits of a character after `\\{}`, found `{}`", digits, letter,
+                            number.substr(0, count)));
   if (is_known)
     append_character(out, code);
   else

@@ -135,7 +135,8 @@ struct Statement {
   std::vector<std::string_view> annotated;  // assign, pass: variables with an annotation
 };
 
-/// Returns the text of a string with its escapes replaced. An unknown escape stays as it is, as in Python.
+/// Returns the text of a string with its escapes replaced. An unknown escape stays as it is, as in Python. Throws Error
+/// for names of characters and for characters without all their digits.
 std::string unescaped(std::string_view);
 
 /// Parses a program. Throws PlacedError.
