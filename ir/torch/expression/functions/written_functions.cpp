@@ -151,9 +151,10 @@ def solve(A, B, *, left=True):
         return (inv(A) @ B.unsqueeze(-1)).squeeze(-1)
     return inv(A) @ B
 
-# A lower matrix is its diagonal times a matrix with ones on the diagonal. The latter is inverted block by block: if p and
-# q are the inverses of two blocks on the diagonal, that of both blocks is [[p, 0], [-q @ joined @ p, q]].
+# A lower matrix is its diagonal times a matrix with ones on the diagonal. The latter is inverted block by block: if p
+# and q are the inverses of two blocks on the diagonal, that of both blocks is [[p, 0], [-q @ joined @ p, q]].
 def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
+    assert A.shape[-2] == A.shape[-1] and B.dim() > 1, "square matrices A, and B of at least two dimensions"
     lower, n = A.mT if upper else A, A.shape[-1]
     divisors = lower.diagonal(0, -2, -1)
     unit = lower if unitriangular else lower / divisors.unsqueeze(-1)

@@ -28,11 +28,16 @@ def checkpoint(function, *args, use_reentrant=None, preserve_rng_state=True, **k
 environ = {}
 def getenv(key, default=None): return environ.get(key, default)
 
-def spread(dims, values): return dims if isinstance(dims, (list, tuple)) else (dims,) * len(values)
+def spread(dims, values):
+    if not isinstance(dims, (list, tuple)):
+        return (dims,) * len(values)
+    assert len(dims) == len(values), f"one dimension for each of {len(values)} tensors, found {len(dims)}"
+    return dims
 
 # Calls a function once for each element of a batch, and stacks the results.
 class vmap:
     def __init__(self, func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
+        assert randomness != "same", "randomness='error' or 'different'"
         self.func, self.in_dims, self.out_dims = func, in_dims, out_dims
 
     def element(self, args, i):
