@@ -137,7 +137,8 @@ Id grid_sample(const Given& g, const std::string& mode, const std::string& paddi
   const Shape shape = g.shape(x), places = g.shape(grid);
   const std::size_t rank = shape.size();
   const bool is_volume = rank == 5 && mode != "bicubic";
-  if ((rank != 4 && !is_volume) || places.size() != rank || places.back() != static_cast<std::int64_t>(rank) - 2)
+  if ((rank != 4 && !is_volume) || places.size() != rank || places[0] != shape[0] ||
+      places.back() != static_cast<std::int64_t>(rank) - 2)
     g.refuse(
         "an image (N, C, H, W) and a grid (N, H, W, 2), or a volume (N, C, D, H, W), a grid (N, D, H, W, 3) and a "
         "mode other than 'bicubic'",
