@@ -35,6 +35,11 @@ unsigned methods_of(const Value& object) {
   return object.as<std::string_view>() ? unsigned{of_text} : 0U;
 }
 
+// Returns a method that torch.nn defines for a module; null if it has none.
+const Function* method_of(const Object& module, std::string_view name) {
+  return find_function(of_module | (holds_others(module) ? unsigned{of_holder} : 0U), name);
+}
+
 // Attributes of tensors that are never true here.
 constexpr std::array never =
     std::to_array<std::string_view>({"is_cuda", "is_meta", "is_mps", "is_quantized", "is_sparse", "is_xpu"});
@@ -184,7 +189,7 @@ Value Interpreter::super_attribute(const Super& super, std::string_view name) {
       if (name == "__init__" || (name == "forward" && super.self->module))
         return {Super{.owner = super.owner, .self = super.self, .of_module = true}};
       if (name == "__call__") return {Super{.owner = super.owner, .self = super.self, .is_call = true}};
-      if (const Function* f = find_function(of_module, name))
+      if (const Function* f = method_of(*super.self, name))
         return {Builtin{f, std::make_shared<const Value>(Value{super.self})}};
     }
   }
@@ -212,7 +217,7 @@ Value Interpreter::object_attribute(Object* object, std::string_view name) {
   }
   const bool of_torch = is_module({object});
   if (of_torch && name == "__call__") return {object};
-  if (const Function* f = of_torch ? find_function(of_module, name) : nullptr)
+  if (const Function* f = of_torch ? method_of(*object, name) : nullptr)
     return {Builtin{f, std::make_shared<const Value>(Value{object})}};
   std::vector<std::string> known = function_names(of_module);
   for (const auto& [attribute, value] : object->attributes)

@@ -526,7 +526,7 @@ Value Interpreter::invoke_module(Object* object, Arguments arguments) {
       throw Error(fmt::format("{}: expected one argument, the input, found {}", type.name,
                               arguments.positional.size() + arguments.keywords.size()));
     Value x = arguments.positional[0];
-    for (const auto& [name, item] : object->items) x = invoke(item, {{x}, {}});
+    for (const Value& item : items_of(session_, {object})) x = invoke(item, {{x}, {}});
     return x;
   }
   const Function* function = find_function(in_functional, type.function);

@@ -16,6 +16,8 @@ Value apply_unary(Session&, std::string_view op, const Value&);
 /// Evaluates `object[index]` of a tensor (slices, select, new dimensions), a list, a dict, a string, or a module that
 /// holds other modules.
 Value apply_subscript(Session&, const Value& object, const Value& index);
+/// Evaluates `object[index]` of a module that holds others, as torch.nn does. A slice returns another such module.
+Value held_module(Session&, Object&, const Value& index);
 /// Executes `object[index] = value` for the same kinds of objects, except strings.
 void set_subscript(Session&, const Value& object, const Value& index, const Value& value);
 /// Executes `del object[index]` for a list, a dict, or a module that holds others.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/mapped.h"
 #include "core/rng.h"
 #include "ir/torch/expression/functions/library.h"
 #include "ir/torch/operations/family.h"
@@ -158,6 +159,12 @@ Values items_to_unpack(Session& session, const Value& value) {
 Values items_of(Session& session, const Value& value) {
   if (const std::optional<Value> own = call_own(session, value, "__iter__", {})) {
     if (!own->as<List>()) throw Error(fmt::format("__iter__: expected a list or iter(…), found {}", describe(*own)));
+Values held_items(const Object& holder) {
+  const bool by_name = holder.module->name.ends_with("Dict");
+  return mapped(holder.items,
+                [&](const auto& held) { return by_name ? Value{std::string_view(held.first)} : held.second; });
+}
+
     return items_to_unpack(session, *own);
   }
   Values items;
@@ -166,8 +173,7 @@ Values items_of(Session& session, const Value& value) {
   } else if (const auto* s = value.as<std::string_view>()) {
     for (std::size_t i = 0; i < s->size(); ++i) items.push_back({s->substr(i, 1)});
   } else if (auto* const* object = value.as<Object*>(); object && holds_others(**object)) {
-    const bool by_name = (*object)->module->name.ends_with("Dict");
-    for (const auto& [name, item] : (*object)->items) items.push_back(by_name ? Value{std::string_view(name)} : item);
+    items = held_items(**object);
   } else if (auto* const* type = value.as<Class*>(); type && (*type)->is_enum) {
     items = (*type)->members;
   } else if (value.as<List>() || is_tensor(value) || is_complex(value)) {

@@ -24,6 +24,8 @@ std::optional<std::int64_t> known_integer(Session&, const Value&);
 /// the tensor depends on a parameter.
 torch::Values sample_values(Session&, const Value& tensor, std::vector<Id>& inputs);
 /// Returns the values that a loop iterates over: items of a list, keys of a dict, letters, modules, parts of a tensor
+/// Returns what the `__iter__` of torch.nn gives for a module that holds others: for a dict, the names of the others.
+Values held_items(const Object& holder);
 /// along its first dimension, or what `__iter__` of an object returns.
 Values items_of(Session&, const Value&);
 /// Returns the same as items_of, but throws Error for strings and dicts.

@@ -127,23 +127,6 @@ Value letters_of(Session& session, std::string_view text, const Value& index) {
   return {session.text(std::move(part))};
 }
 
-// Indexes a module that holds other modules. A slice returns another such module.
-Value of_modules(Session& session, Object& object, const Value& index) {
-  const auto count = static_cast<std::int64_t>(object.items.size());
-  if (const auto* i = index.as<std::int64_t>())
-    return object.items[static_cast<std::size_t>(in_range(*i, count))].second;
-  if (const auto* name = index.as<std::string_view>()) {
-    const auto found = std::ranges::find(object.items, *name, &std::pair<std::string, Value>::first);
-    if (found != object.items.end()) return found->second;
-  }
-  const Slice* s = index.as<Slice>();
-  if (!s) throw Error(fmt::format("expected an integer, a slice or a name as an index, found {}", describe(index)));
-  Object* part = session.make_object();
-  part->module = object.module;
-  for (const std::int64_t i : places_of(*s, count)) part->items.push_back(object.items[static_cast<std::size_t>(i)]);
-  return {part};
-}
-
 // Returns the indices as a list. A list of integers becomes a tensor.
 Values indices_of(Session& session, const Value& index) {
   const List* several = index.as<List>();
@@ -276,6 +259,22 @@ void append_modules(Session& session, Object& object, const Value& sequence) {
     add_module(session, object, std::to_string(object.items.size()), item);
 }
 
+Value held_module(Session& session, Object& object, const Value& index) {
+  const auto count = static_cast<std::int64_t>(object.items.size());
+  if (const auto* i = index.as<std::int64_t>())
+    return object.items[static_cast<std::size_t>(in_range(*i, count))].second;
+  if (const auto* name = index.as<std::string_view>()) {
+    const auto found = std::ranges::find(object.items, *name, &std::pair<std::string, Value>::first);
+    if (found != object.items.end()) return found->second;
+  }
+  const Slice* s = index.as<Slice>();
+  if (!s) throw Error(fmt::format("expected an integer, a slice or a name as an index, found {}", describe(index)));
+  Object* part = session.make_object();
+  part->module = object.module;
+  for (const std::int64_t i : places_of(*s, count)) part->items.push_back(object.items[static_cast<std::size_t>(i)]);
+  return {part};
+}
+
 Value apply_subscript(Session& session, const Value& object, const Value& index) {
   if (const List* list = object.as<List>(); list && !list->set) return element_of(session, *list, index);
   if (const auto* text = object.as<std::string_view>()) return letters_of(session, *text, index);
@@ -283,7 +282,7 @@ Value apply_subscript(Session& session, const Value& object, const Value& index)
   if (auto* const* type = object.as<Class*>(); type && (*type)->is_enum) return member_called(**type, index);
   if (auto* const* type = object.as<Class*>(); type && (*type)->is_generic) return object;
   if (std::optional<Value> own = call_own(session, object, "__getitem__", {index})) return *std::move(own);
-  if (auto* const* o = object.as<Object*>(); o && holds_others(**o)) return of_modules(session, **o, index);
+  if (auto* const* o = object.as<Object*>(); o && holds_others(**o)) return held_module(session, **o, index);
   if (auto* const* dict = object.as<Dict*>()) {
     if (const Value* found = find_item(**dict, index)) return *found;
     if ((*dict)->factory) {

@@ -588,6 +588,29 @@ TEST(ExpressionLanguage, StringsHaveEscapes) {
             "<expression>:1:6: expected 4 hexadecimal digits of a character after `\\u`, found `04`");
 }
 
+TEST(ExpressionLanguage, SpecialMethodsOfModulesThatHoldOthersAreThoseOfSuper) {
+  EXPECT_EQ(error_of(R"(
+class Reversed(nn.ModuleList):
+    def __getitem__(self, index): return super().__getitem__(-1 - index)
+    def __iter__(self): return iter(list(super().__iter__())[::-1])
+    def __len__(self): return super().__len__() + 1
+class Names(nn.ModuleDict):
+    def __iter__(self): return super().__iter__()
+class Backward(nn.Sequential):
+    def __iter__(self): return iter([module for _, module in reversed(list(self.named_children()))])
+class Next(nn.Module):
+    def forward(self, x): return x + 1
+class Double(nn.Module):
+    def forward(self, x): return x * 2
+parts = Reversed([Next(), Double()])
+assert parts[0](3) == 6 and parts[1](3) == 4 and [part(3) for part in parts] == [6, 4] and len(parts) == 3
+assert list(Names({"next": Next()})) == ["next"] and Backward(Next(), Double())(3) == 7
+assert nn.ModuleList([Next()]).__len__() == 1 and not hasattr(Next(), "__len__")
+torch.randn(2)
+)"),
+            "");
+}
+
 TEST(ExpressionLanguage, SpecialMethodsThatAreNotCalledAreRefused) {
   const auto refused = [](const std::string& text, std::string_view words) {
     EXPECT_NE(error_of(text).find(words), std::string::npos) << text << "\n" << error_of(text);

@@ -67,6 +67,9 @@ Value held(const Call& c) {
   for (const auto& [name, item] : holder(c).items) all.push_back(item);
   return make_list(std::move(all));
 }
+Value iterator(const Call& c) { return make_list(held_items(holder(c))); }
+Value element(const Call& c) { return held_module(c.session, holder(c), c.value("index")); }
+Value length(const Call& c) { return {static_cast<std::int64_t>(holder(c).items.size())}; }
 Value pairs(const Call& c) {
   Values all;
   for (const auto& [name, item] : holder(c).items) all.push_back(make_list({{std::string_view(name)}, item}));
@@ -358,6 +361,9 @@ constexpr std::array rows = {
     Function{"reset_parameters", of_module, "self", nothing},
     Function{"flatten_parameters", of_module, "self", nothing},
     Function{"zero_grad", of_module, "self, set_to_none=True", nothing},
+    Function{"__getitem__", of_holder, "self, index", element},
+    Function{"__iter__", of_holder, "self", iterator},
+    Function{"__len__", of_holder, "self", length},
 };
 // clang-format on
 

@@ -39,6 +39,7 @@ enum Space : std::uint32_t {
   of_set = 1 << 24,               // a method of a set
   in_amp = 1 << 25,               // torch.amp.
   in_operator = 1 << 26,          // operator.
+  of_holder = 1 << 27,            // a method of a module that holds others
   either = in_torch | as_method
 };
 
