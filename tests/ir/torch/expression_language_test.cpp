@@ -618,6 +618,7 @@ TEST(ExpressionLanguage, SpecialMethodsThatAreNotCalledAreRefused) {
   refused("class A:\n  def __new__(cls): return 3\nA()", "A: expected a class without __new__");
   refused("class A:\n  def __setattr__(self, name, value): pass\nA()", "A: expected a class without __setattr__");
   refused("class A:\n  def __iter__(self): return self\nsum(A())", "__iter__: expected a list or iter(…), found a A");
+  refused("class A:\n  def __len__(self): return -1\nlen(A())", "`__len__` returns an integer of at least 0");
   refused("class A: pass\na, b = A()", "expected a tuple, a list or another sequence, found a A");
   refused("class A: pass\nA[int]", "found the class A");
 }

@@ -114,7 +114,11 @@ Value length(const Call& c) {
   if (auto* const* dict = x.as<Dict*>()) return {static_cast<std::int64_t>((*dict)->items.size())};
   if (auto* const* type = x.as<Class*>(); type && (*type)->is_enum)
     return {static_cast<std::int64_t>((*type)->members.size())};
-  if (const std::optional<Value> own = call_own(c.session, x, "__len__", {})) return *own;
+  if (const std::optional<Value> own = call_own(c.session, x, "__len__", {})) {
+    const std::optional<std::int64_t> count = to_integer(*own);
+    if (!count || *count < 0) c.fail("x", "an object whose `__len__` returns an integer of at least 0");
+    return {*count};
+  }
   if (auto* const* object = x.as<Object*>(); object && holds_others(**object))
     return {static_cast<std::int64_t>((*object)->items.size())};
   if (!is_tensor(x) || c.type(c.tensor("x")).shape.empty()) c.fail("x", "a tuple, a list or a tensor");
