@@ -179,6 +179,8 @@ Value Interpreter::compare(const Expr& e, std::string_view op, const Value& left
     if (op == "in" || op == "not in") return {contains(session_, right, left) == (op == "in")};
     const bool plain = !is_tensor(left) && !is_tensor(right) && !(to_number(left) && to_number(right)) &&
                        !is_complex(left) && !is_complex(right);
+    if (plain && op == "!=")
+      if (std::optional<Value> own = call_own(session_, left, "__ne__", {right})) return *std::move(own);
     if (plain && (op == "==" || op == "!=")) return {are_equal(session_, left, right) == (op == "==")};
     return apply_binary(session_, op, left, right);
   });

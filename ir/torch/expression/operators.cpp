@@ -202,10 +202,9 @@ std::optional<Value> by_method(Session& session, std::string_view op, const Valu
   const auto* const special = std::ranges::find(specials, op, &Special::op);
   if (special == specials.end()) return {};
   for (const auto& [object, other, prefix] : {std::tuple(&left, &right, "__"), std::tuple(&right, &left, "__r")}) {
-    auto* const* o = object->as<Object*>();
     const bool mirrored = op == "==" || op == "!=";
     const std::string_view name = session.text(fmt::format("{}{}__", mirrored ? "__" : prefix, special->name));
-    if (o && find_attribute((*o)->type, name)) return session.invoke(session.attribute(*object, name), {{*other}, {}});
+    if (std::optional<Value> result = call_own(session, *object, name, {*other})) return result;
   }
   return {};
 }
@@ -222,12 +221,9 @@ Value joined_modules(Session& session, const Object& a, const Object& b) {
 }  // namespace
 
 std::optional<Value> apply_in_place(Session& session, std::string_view op, const Value& left, const Value& right) {
-  auto* const* o = left.as<Object*>();
   const auto* const special = std::ranges::find(specials, op, &Special::op);
-  if (!o || special == specials.end()) return {};
-  const std::string_view name = session.text(fmt::format("__i{}__", special->name));
-  if (!find_attribute((*o)->type, name)) return {};
-  return session.invoke(session.attribute(left, name), {{right}, {}});
+  if (!left.as<Object*>() || special == specials.end()) return {};
+  return call_own(session, left, session.text(fmt::format("__i{}__", special->name)), {right});
 }
 
 Value apply_binary(Session& session, std::string_view op, const Value& left, const Value& right) {

@@ -96,7 +96,10 @@ torch::Values sample_values(Session& session, const Value& tensor, std::vector<I
 std::optional<Value> call_own(Session& session, const Value& object, std::string_view method, Values arguments) {
   auto* const* o = object.as<Object*>();
   if (!o || !find_attribute((*o)->type, method)) return std::nullopt;
-  return session.invoke(session.attribute(object, method), {std::move(arguments), {}});
+  Value result = session.invoke(session.attribute(object, method), {std::move(arguments), {}});
+  const Opaque* opaque = result.as<Opaque>();
+  if (opaque && opaque->name == "NotImplemented") return std::nullopt;
+  return result;
 }
 
 namespace {
@@ -156,15 +159,15 @@ Values items_to_unpack(Session& session, const Value& value) {
   return parts;
 }
 
-Values items_of(Session& session, const Value& value) {
-  if (const std::optional<Value> own = call_own(session, value, "__iter__", {})) {
-    if (!own->as<List>()) throw Error(fmt::format("__iter__: expected a list or iter(…), found {}", describe(*own)));
 Values held_items(const Object& holder) {
   const bool by_name = holder.module->name.ends_with("Dict");
   return mapped(holder.items,
                 [&](const auto& held) { return by_name ? Value{std::string_view(held.first)} : held.second; });
 }
 
+Values items_of(Session& session, const Value& value) {
+  if (const std::optional<Value> own = call_own(session, value, "__iter__", {})) {
+    if (!own->as<List>()) throw Error(fmt::format("__iter__: expected a list or iter(…), found {}", describe(*own)));
     return items_to_unpack(session, *own);
   }
   Values items;
@@ -228,7 +231,7 @@ bool are_equal(Session& session, const Value& a, const Value& b, int levels) {
   if (const std::optional<Value> own = call_own(session, b, "__eq__", {a})) return is_true(session, *own);
   if (!x) return equal(a, b);
   const Class* type = (*x)->type;
-  const bool are_records = y && type && type == (*y)->type && type->is_record;
+  const bool are_records = y && type && type == (*y)->type && type->is_record && !find_attribute(type, "__eq__");
   return are_records ? are_equal_records(session, a, b, levels - 1) : equal(a, b);
 }
 

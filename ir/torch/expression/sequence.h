@@ -11,7 +11,8 @@
 
 namespace deplo::ir::torch::python {
 
-/// Calls a method that the class of an object defines, such as `__len__`. Returns nullopt if the class has none.
+/// Calls a method that the class of an object defines, such as `__len__`. Returns nullopt if the class has none, or if
+/// the method returns NotImplemented.
 std::optional<Value> call_own(Session&, const Value& object, std::string_view method, Values arguments);
 /// Returns Python's truth value. For a tensor, throws Error if the tensor depends on an input or a parameter.
 bool is_true(Session&, const Value&);
@@ -23,9 +24,9 @@ std::optional<std::int64_t> known_integer(Session&, const Value&);
 /// Returns values that a tensor may have if its inputs are drawn, and sets `inputs` to these inputs. Throws Error if
 /// the tensor depends on a parameter.
 torch::Values sample_values(Session&, const Value& tensor, std::vector<Id>& inputs);
-/// Returns the values that a loop iterates over: items of a list, keys of a dict, letters, modules, parts of a tensor
 /// Returns what the `__iter__` of torch.nn gives for a module that holds others: for a dict, the names of the others.
 Values held_items(const Object& holder);
+/// Returns the values that a loop iterates over: items of a list, keys of a dict, letters, modules, parts of a tensor
 /// along its first dimension, or what `__iter__` of an object returns.
 Values items_of(Session&, const Value&);
 /// Returns the same as items_of, but throws Error for strings and dicts.
