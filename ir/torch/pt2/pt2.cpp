@@ -16,6 +16,7 @@
 #include "ir/torch/pt2/archive.h"
 #include "ir/torch/pt2/complex.h"
 #include "ir/torch/pt2/program/call.h"
+#include "ir/torch/pt2/program/checks.h"
 #include "ir/torch/pt2/program/inline.h"
 #include "ir/torch/pt2/program/program.h"
 #include "ir/torch/pt2/program/selections.h"
@@ -745,6 +746,7 @@ Graph read(const Zip& archive, const Symbols& sizes) {
     program = parse_program(text, fmt::format("{}: {}", archive.where(), place.entry), sizes, constants);
     inline_graphs(program.graph);
     correct_states(program.graph);
+    drop_checks(program);
     keep_shapes_of_selections(program.graph);
     for (const OutputSpec& output : program.outputs)
       if (output.kind != "user_output" && !is_new_state(output.kind))

@@ -245,6 +245,12 @@ TEST(Pt2, SelectedElementsReturnToTheirPlacesIfEachIsComputedSeparately) {
               HasSubstr("node 'index_4': expected indices of integers, or a mask that is a constant"));
 }
 
+TEST(Pt2, OnlyChecksOfMatricesAreEffectsWithoutAResult) {
+  EXPECT_THAT(error_with("assorted_core_aten_2.15.0.pt2", "torch.ops.aten._linalg_check_errors.default",
+                         "torch.ops.aten._print.default"),
+              HasSubstr("outputs: expected results and new state only, found a token"));
+}
+
 TEST(Pt2, OutputsThatAreNoTensorsHaveTheirNumber) {
   EXPECT_EQ(error_with("mlp_2.11.0.pt2", R"("outputs": [{"as_tensor": {"name": "softmax"}}, {"as_tensor")",
                        R"("outputs": [{"as_tensor": {"name": "softmax"}}, {"as_int": 3}, {"as_tensor")"),

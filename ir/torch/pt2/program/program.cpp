@@ -138,7 +138,7 @@ Argument argument(const Json& json, const Scope& scope) {
   if (kind == "as_complex") return std::complex(value.at("real").number(), value.at("imag").number());
   if (kind == "as_floats") return list_of(value, [](const Json& e) { return e.number(); });
   if (kind == "as_bool") return value.flag();
-  if (kind == "as_string") return value.text();
+  if (kind == "as_string" || kind == "as_operator") return value.text();
   if (kind == "as_scalar_type") return scalar_type(value);
   if (kind == "as_sym_int" || kind == "as_sym_bool" || kind == "as_sym_float") return symbolic(value, scope);
   if (kind == "as_sym_ints") return symbolic_integers(value, scope);
