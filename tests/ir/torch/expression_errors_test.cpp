@@ -282,6 +282,7 @@ TEST(ExpressionErrors, Values) {
       {x + "torch.linalg.solve_triangular(x, x, upper=True)", "1:37", "square matrices A, and B of at least two"},
       {x + "torch.vmap(lambda a, b=1: a, in_dims=(0,))(x, x)", "1:30", "one dimension for each of 2 tensors, found 1"},
       {x + "torch.vmap(lambda a: (a, a), out_dims=(0,))(x)", "1:30", "one dimension for each of 2 tensors, found 1"},
+      {"F.grid_sample(torch.randn(1, 1, 2, 2), torch.randn(2, 2, 2, 2))", "1:3", "a grid (N, H, W, 2)"},
       {x + "torch.vmap(torch.exp, randomness='same')", "1:30", "expected randomness='error' or 'different'"},
       {x + "torch.einsum(x, [0, 52])", "1:30", "einsum: expected labels from 0 to 51 for operands"},
       {"torch.float32.size", "1:15", "expected itemsize, is_floating_point, is_complex or is_signed of a dtype"},
