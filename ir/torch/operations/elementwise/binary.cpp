@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <optional>
 
 #include "ir/simplify/simplify_impl.h"
 #include "ir/torch/operations/given.h"
@@ -77,15 +78,23 @@ template <class Operator>
 Values evaluate_by(const Operands& o) {
   return evaluate_pairs<applied<Operator>>(o);
 }
-// == and != read 16-bit floats as they are stored. Otherwise a computed number would differ from the stored maximum of
-// its row, and the index of the maximum would not be found.
+// Returns the type to which == and != round an operand; nullopt if this does not change it. They read 16-bit floats as
+// they are stored: otherwise a computed number would differ from the stored maximum of its row, and the index of the
+// maximum would not be found. A Python number has the type of the other operand.
+std::optional<DType> stored_type(const Node& arg, const Node& other) {
+  const bool is_number = arg.kind == Node::Kind::scalar;
+  const DType dtype = is_number ? promote(arg, other) : arg.type.dtype;
+  if (!is_float16(dtype)) return std::nullopt;
+  const bool rounds = is_number ? rounded(arg.value, dtype) != arg.value : arg.kind == Node::Kind::call;
+  return rounds ? std::optional(dtype) : std::nullopt;
+}
+
 template <class Operator>
 Values evaluate_equality(const Operands& o) {
   const auto as_stored = [&](std::size_t i) {
     Values values = o.value(i);
-    const DType dtype = o.args[i]->type.dtype;
-    if (o.args[i]->kind == Node::Kind::call && is_float16(dtype))
-      for (double& x : values) x = rounded(x, dtype);
+    if (const std::optional<DType> dtype = stored_type(*o.args[i], *o.args[1 - i]))
+      for (double& x : values) x = rounded(x, *dtype);
     return values;
   };
   const Values a = as_stored(0), b = as_stored(1);
@@ -274,12 +283,11 @@ int decompose_pow(Emitter& e, const TensorCall& call) {
 
 enum class Order : bool { kept, swapped };  // swapped: a > b is computed as b < a
 
-/// Returns an operand of a comparison (see evaluate_equality).
+/// Returns an operand of a comparison (see stored_type).
 int compared_operand(Emitter& e, const TensorCall& call, std::size_t i, DType dtype, Op op) {
-  const Node& arg = call.arg(i);
-  const bool rounds =
-      (op == Op::equal || op == Op::not_equal) && is_float16(arg.type.dtype) && arg.kind == Node::Kind::call;
-  const int x = rounds ? e.round(e.convert(call.args[i], DType::f32), arg.type.dtype) : call.args[i];
+  const bool is_equality = op == Op::equal || op == Op::not_equal;
+  const std::optional<DType> stored = is_equality ? stored_type(call.arg(i), call.arg(1 - i)) : std::nullopt;
+  const int x = stored ? e.round(e.convert(call.args[i], DType::f32), *stored) : call.args[i];
   return e.broadcast(e.convert(x, dtype), call.shape());
 }
 
