@@ -446,7 +446,7 @@ class Rotary(nn.Module):
 
 
 class Assorted(nn.Module):
-    """Checks of numbers that are known at run time, scattered rows, bags, quotients of integers and fake quantization."""
+    """Checks of numbers that are known at run time, scattered rows, bags, quotients of integers, fake quantization and small matrices."""
     def __init__(self, o):
         super().__init__()
         self.register_buffer("bytes", torch.randint(-128, 128, (24, 16), dtype=torch.int8))
@@ -470,7 +470,10 @@ class Assorted(nn.Module):
                      torch.fake_quantize_per_channel_affine(x, self.scales.float(), self.zeros, 2, -8, 7)]
         names = [torch.special.expit(x), torch.special.expm1(x), torch.special.logsumexp(x, 1), torch.arctan(x),
                  torch.moveaxis(x, 0, 2), torch.unsafe_chunk(x, 2, 2)[1]]
-        return (*pooled, *bags, *sent, *quantized, *names, rows.masked_scatter(self.mask[:, None], rows * 2),
+        square = x[:, :, :2]
+        matrices = [torch.linalg.det(square), torch.det(square), torch.linalg.inv(square), torch.inverse(square),
+                    torch.linalg.inv_ex(square).inverse, torch.linalg.solve(square, x), torch.linalg.solve(square, x[:, :, 3])]
+        return (*pooled, *bags, *sent, *quantized, *names, *matrices, rows.masked_scatter(self.mask[:, None], rows * 2),
                 torch.eye(3, 4, dtype=x.dtype) + x[:, :1].squeeze(1), torch.linspace(-1, 2, 4) + x, torch._is_all_true(x > -9),
                 torch.fmod(whole, 4), torch.div(whole, 4, rounding_mode="trunc"), torch.div(whole, -4, rounding_mode="trunc"),
                 torch._int_mm(self.bytes, self.bytes.T), torch.erfinv(x / 8))
