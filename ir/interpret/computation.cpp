@@ -40,17 +40,15 @@ void keep_active(int lanes, double* out, const double* result, Mask mask) {
     if (mask[l] != 0) out[l] = result[l];
 }
 
-/// Returns whether the operation compares floats for equality. It compares them as f32, because a number that was stored
-/// is equal to itself computed again: `x == max(x)` in another kernel than the maximum.
-bool compares_f32(const Computation& c) { return (c.op == Op::equal || c.op == Op::not_equal) && is_float(c.from); }
-bool compare_f32(Op op, double a, double b) {
-  return (static_cast<float>(a) == static_cast<float>(b)) == (op == Op::equal);
+bool compares_f32(const Computation& c) { return (c.op == Op::equal || c.op == Op::not_equal) && c.from == DType::f32; }
+double compare_f32(const Arithmetic& floats, Op op, double a, double b) {
+  return floats.equal(a, b) == (op == Op::equal) ? 1 : 0;
 }
 
 }  // namespace
 
 double result_of(const Computation& c, std::span<const double> args) {
-  if (compares_f32(c)) return compare_f32(c.op, args[0], args[1]) ? 1 : 0;
+  if (compares_f32(c)) return compare_f32(reals(), c.op, args[0], args[1]);
   if (c.op == Op::copy && c.dtype == DType::boolean) return args[0] != 0 ? 1 : 0;
   if (!is_integer(c.dtype)) return apply(c.op, args);
   return c.op == Op::copy ? to_integer(args[0], c.from, c.dtype) : apply_integer(c.op, args, c.dtype);
@@ -63,7 +61,8 @@ void combine(const Arithmetic& floats, DType dtype, Op op, int n, double* out, c
 }
 
 void compute(const Computation& c, const Arithmetic& floats, Lanes& lanes, Mask mask, double* scratch) {
-  const Arithmetic& arithmetic = is_float(c.dtype) ? floats : reals();  // comparisons are the same in every arithmetic
+  // Comparisons for order are the same in every arithmetic.
+  const Arithmetic& arithmetic = is_float(c.dtype) ? floats : reals();
   const int n = lanes.count;
   if (is_horizontal(c.op)) {
     const Op op = vertical(c.op);
@@ -82,8 +81,8 @@ void compute(const Computation& c, const Arithmetic& floats, Lanes& lanes, Mask 
     if (c.accumulates && c.op == Op::fma) args[count++] = out;
     // A definition is visible only under its own mask; an accumulator keeps its value in inactive lanes.
     const bool masked = c.accumulates && mask != nullptr;
-    if (compares_f32(c) && &floats == &reals())
-      each(n, masked ? scratch : out, [&](auto i) { return compare_f32(c.op, args[0][i], args[1][i]) ? 1 : 0; });
+    if (compares_f32(c))
+      each(n, masked ? scratch : out, [&](auto i) { return compare_f32(floats, c.op, args[0][i], args[1][i]); });
     else if (is_integer(c.dtype) && c.op != Op::copy)
       apply_integers(c.op, c.dtype, n, masked ? scratch : out, args, mask);
     else

@@ -30,8 +30,8 @@ bool has_few_registers(const Target&);
 /// Returns up to how many rows a block reads its columns in place (reads_in_place()). With few registers it is eight
 /// near rows: a copy took 0.93 to 0.98 of the time with 16 rows, 0.67 to 0.83 with 32 and 64 (AVX2). With many
 /// registers, up to 16 rows read distant columns in place: a copy took 1.1 to 1.6 times as long (docs/performance.md,
-/// "Few rows in place"). Up to 40 rows read near columns in place: a copy took 0.98 to 1.02 of the time with 32 and 40
-/// rows, 0.74 to 1.0 with 48 and 64 ("Chunks ahead").
+/// "Few rows in place"). Up to 40 rows read near columns in place: with 48 and 64 rows, a copy took 0.84 to 1.0 of the
+/// time ("Chunks ahead").
 InPlaceLimits in_place_limits(const Target&);
 
 /// Returns the 32-bit registers that a GPU thread may have if a unit must hold `blocks` blocks of `threads` threads

@@ -185,7 +185,7 @@ TEST(Choices, AShortSumOfFewRowsIsOneChunk) {
   EXPECT_EQ(std::ranges::count(options(matmul(48, 512, 2048), "opencl-cpu", "chunk_matmul_k.bk"), Value{1024L}), 1);
 }
 
-// Copies of panels that few rows share take a large part of the time. With 128 rows it was 1.05 times as slow.
+// Copies of panels that few rows share take a large part of the time. With 128 rows nothing is gained.
 TEST(Choices, ACpuPrefetchesChunksThatFewRowsShare) {
   const auto ahead = [](std::int64_t m, std::int64_t k, const char* target = "opencl-cpu") {
     return first(matmul(m, 2048, k), target, "prefetch_chunks.b");

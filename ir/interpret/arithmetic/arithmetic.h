@@ -27,6 +27,8 @@ class Arithmetic {
   virtual double stored(double value, DType) const = 0;
   /// Converts the float to an integer of this type.
   virtual double integer(double value, DType) const = 0;
+  /// Returns whether two f32 are equal.
+  virtual bool equal(double a, double b) const { return a == b; }
   /// True if the float has no more digits than a tf32.
   virtual bool is_tf32(double value) const = 0;
 };

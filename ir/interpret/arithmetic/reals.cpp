@@ -45,6 +45,8 @@ class Reals final : public Arithmetic {
   }
   double stored(double value, DType dtype) const override { return rounded(value, dtype); }
   double integer(double value, DType to) const override { return to_integer(value, DType::f32, to); }
+  // A number that was stored is equal to itself computed again: x == max(x) in another kernel than the maximum.
+  bool equal(double a, double b) const override { return static_cast<float>(a) == static_cast<float>(b); }
   bool is_tf32(double value) const override { return !std::isfinite(value) || value == rounded_tf32(value); }
 };
 
