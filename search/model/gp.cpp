@@ -4,6 +4,7 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <complex>
 
 #include "core/error.h"
 
@@ -106,7 +107,9 @@ Along along(const MatrixF& points, const std::vector<Eigen::Index>& dimensions) 
   std::vector<Eigen::Index> first;
   Along result;
   for (Eigen::Index i = 0; i < part.cols(); ++i) {
-    const auto same = std::ranges::find_if(first, [&](Eigen::Index at) { return part.col(at) == part.col(i); });
+    const std::span<const float> value(part.col(i).data(), dimensions.size());
+    const auto same = std::ranges::find_if(
+        first, [&](Eigen::Index at) { return std::equal(value.begin(), value.end(), part.col(at).data()); });
     result.number.push_back(same - first.begin());
     if (same == first.end()) first.push_back(i);
   }
@@ -120,16 +123,15 @@ void spread(const MatrixF& f, const Along& group, MatrixF& out) {
   for (Eigen::Index j = 0; j < out.cols(); ++j) out.col(j) += rows.col(group.number[static_cast<std::size_t>(j)]);
 }
 
-/// The reverse of spread(), for a symmetric matrix: for each two values, the sum over the pairs of points that have
-/// them.
-MatrixF collect(const MatrixF& from, const Along& group) {
-  MatrixF sums = MatrixF::Zero(group.values.cols(), group.values.cols());
+/// The reverse of spread(), for two symmetric matrices, one in the real parts: for each two values, the sum over the
+/// pairs of points that have them.
+Eigen::MatrixXcf collect(const Eigen::MatrixXcf& from, const Along& group) {
+  Eigen::MatrixXcf sums = Eigen::MatrixXcf::Zero(group.values.cols(), group.values.cols());
   for (Eigen::Index j = 0; j < from.cols(); ++j) {
-    float* const column = sums.col(group.number[static_cast<std::size_t>(j)]).data();
-    for (Eigen::Index i = j + 1; i < from.rows(); ++i)
-      column[group.number[static_cast<std::size_t>(i)]] += 2 * from(i, j);
+    std::complex<float>* const column = sums.col(group.number[static_cast<std::size_t>(j)]).data();
+    for (Eigen::Index i = j + 1; i < from.rows(); ++i) column[group.number[static_cast<std::size_t>(i)]] += from(i, j);
   }
-  return sums;
+  return 2 * sums;
 }
 
 /// The dimensions of each group.
@@ -195,11 +197,14 @@ bool gradient(const std::vector<Fitted>& groups, const VectorF& y, const Vector&
   out.setZero();
   out(at.weight) = static_cast<double>(slope.cwiseProduct(smooth).sum());
   out(at.noise) = static_cast<double>(noise * slope.trace());
-  const MatrixF together = slope.cwiseProduct(matern_fall(all, parts.all * squeeze));
+  Eigen::MatrixXcf slopes(n, n);  // of the kernel over all groups, and of those of the groups: collected in one pass
+  slopes.real() = slope.cwiseProduct(matern_fall(all, parts.all * squeeze));
+  slopes.imag() = slope;
   for (const Fitted& group : groups) {
     const MatrixF squares = scaled(group), own = matern_fall(scaled_distances(squares), parts.own);
-    const auto of_all = static_cast<double>(collect(together, group.points).cwiseProduct(squares).sum());
-    const auto of_own = static_cast<double>(collect(slope, group.points).cwiseProduct(own).cwiseProduct(squares).sum());
+    const Eigen::MatrixXcf sums = collect(slopes, group.points);
+    const auto of_all = static_cast<double>(sums.real().cwiseProduct(squares).sum());
+    const auto of_own = static_cast<double>(sums.imag().cwiseProduct(own).cwiseProduct(squares).sum());
     out(group.number) = of_all + of_own;
     out(at.stretch) += of_all;
   }

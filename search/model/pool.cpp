@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/indices.h"
+#include "search/count.h"
 
 namespace deplo::search::model {
 namespace {
@@ -21,6 +22,9 @@ constexpr std::size_t twentieth = 20, max_twentieths = 5;
 // distinguish a thousand candidates, and in a large space only many mutants leave a valley late in a run.
 constexpr double whole_from = 400, least_share = 0.5;
 constexpr std::size_t max_in_vain = 50;  // unsuccessful draws in a row, after which hardly any candidate is left
+// A space with at most `max_listed` candidates is listed once `tolerated_in_vain` draws led to known candidates: then
+// the draws have cost about as much as the list will.
+constexpr std::size_t max_listed = 1000, tolerated_in_vain = 1000;
 
 /// Finds points far from each other, for maximin designs: Johnson, Moore and Ylvisaker, Minimax and maximin distance
 /// designs, J. Stat. Planning and Inference 26 (1990). Keeps the squared distance of each point to the nearest point
@@ -130,6 +134,7 @@ void Pool::fill(std::vector<SamplePtr>& samples, std::size_t size, Distinct& lis
     SamplePtr drawn = draw();
     if (!listed.insert(*drawn)) {
       ++in_vain;
+      ++in_vain_;
       continue;
     }
     samples.push_back(std::move(drawn));
@@ -198,7 +203,25 @@ std::size_t Pool::grown(std::size_t size) const {
   return static_cast<std::size_t>(std::ceil(share * static_cast<double>(size)));
 }
 
+bool Pool::list() {
+  if (in_vain_ >= tolerated_in_vain && extent_ == Extent::unknown) {
+    std::vector<Candidate> leaves;
+    const bool whole = for_each_path(space_, [&](const Path& path) {
+      leaves.push_back(path.leaf);
+      return leaves.size() <= max_listed;
+    });
+    extent_ = whole ? Extent::listed : Extent::large;
+    if (whole)
+      for (const Candidate& leaf : leaves) listed_.push_back(sample(leaf->trail()));
+  }
+  return extent_ == Extent::listed;
+}
+
 std::vector<SamplePtr> Pool::candidates(const std::vector<Trail>& fastest) {
+  if (list()) {
+    listed_ = unseen(listed_);
+    return listed_;
+  }
   twentieths_ = std::min(max_twentieths, asked_.size() - asked_before_);
   asked_before_ = asked_.size();
   Distinct listed(*this);
@@ -222,6 +245,7 @@ std::vector<SamplePtr> Pool::candidates(const std::vector<Trail>& fastest) {
 }
 
 void Pool::ranked(std::span<const double> bounds) {
+  if (extent_ == Extent::listed) return;
   CHECK(bounds.size() >= random_.size() + mutated_.size());
   worst_first(random_, bounds.first(random_.size()));
   worst_first(mutated_, bounds.last(mutated_.size()));

@@ -4,7 +4,8 @@
 //   mutants      of the eight fastest: two to four choices differ. Mutants lead out of a local minimum whose neighbours
 //                were all seen; a random one of 241,600 candidates hardly ever does (docs/strategies.md)
 //
-// From round to round the best-ranked candidates stay. New ones replace those that were asked, and the worst.
+// From round to round the best-ranked candidates stay. New ones replace those that were asked, and the worst. A small
+// space is listed instead as soon as random draws seldom find anything new: then all of its unseen candidates are ranked.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -82,6 +83,8 @@ class Pool {
     std::vector<SamplePtr> neighbours;  // filled once the parent is among the `incumbents` fastest
   };
   void renew_parents(const std::vector<Trail>& fastest);
+  /// Lists the candidates of a small space, once it is worth it. Returns whether they are listed.
+  bool list();
 
   const Space& space_;
   Encoding& encoding_;
@@ -91,9 +94,12 @@ class Pool {
   std::optional<std::size_t> told_first_;
   std::unordered_set<Codes, CodesHash> asked_;
   std::vector<SamplePtr> random_, mutated_, kept_;
-  std::vector<Parent> parents_;   // the fastest first
-  std::size_t asked_before_ = 0;  // number of candidates asked before the latest round
-  std::size_t twentieths_ = 0;    // twentieths of the random candidates and mutants that are new in this round
+  std::vector<Parent> parents_;  // the fastest first
+  enum class Extent { unknown, listed, large } extent_ = Extent::unknown;
+  std::vector<SamplePtr> listed_;  // the unseen candidates of a small space
+  std::size_t in_vain_ = 0;        // number of draws that led to known candidates
+  std::size_t asked_before_ = 0;   // number of candidates asked before the latest round
+  std::size_t twentieths_ = 0;     // twentieths of the random candidates and mutants that are new in this round
 };
 
 /// One point for each sample.
