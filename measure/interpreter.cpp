@@ -60,7 +60,7 @@ class InterpretedKernel final : public Executable {
     }
     const ir::Memory before = memory;
     try {
-      ir::interpret(program_, memory, {.shared_bytes = 0, .blocks = blocks});
+      ir::interpret(program_, memory, ir::Limits{.shared_bytes = 0, .blocks = blocks});
     } catch (const Error& error) {  // the sanitizer's report is a failure of this candidate, not a user's error
       return Failure{Status::launch_error, error.what()};
     }

@@ -46,7 +46,7 @@ void sanitize_matmul(benchmark::State& state, const char* fm) {
   const ir::Memory memory = random_memory(kernel);
   for (auto _ : state) {
     ir::Memory copy = memory;
-    ir::interpret(kernel, copy, {.shared_bytes = target.shared_bytes});
+    ir::interpret(kernel, copy, ir::Limits{.shared_bytes = target.shared_bytes});
     benchmark::DoNotOptimize(copy);
   }
 }
