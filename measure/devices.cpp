@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <thread>
 
@@ -96,6 +97,17 @@ DeviceInfo find_device(std::string_view name) {
   return open_device(name)->info();  // a PTX machine is not listed; for others this throws what is missing
 }
 
+namespace {
+
+/// Whether the driver compiles inline assembly. A pass of PoCL 4.0 to 6.0 replaces it by an allocation of local memory
+/// (handleLocalMemAllocas() in lib/llvmopencl/WorkitemLoops.cc), or ends the process.
+bool compiles_assembly(const DeviceInfo& info) {
+  return std::ranges::none_of(std::array{"PoCL 4.", "PoCL 5.", "PoCL 6."},
+                              [&](const char* version) { return info.platform.find(version) != std::string::npos; });
+}
+
+}  // namespace
+
 Target target_of(const DeviceInfo& info) {
   if (info.units < 1 || info.max_threads < 1 || info.shared_bytes < 0)  // it may come from a damaged store
     throw Error(fmt::format("device {}: expected units, threads per block and shared memory, found {}, {} and {} bytes",
@@ -116,6 +128,7 @@ Target target_of(const DeviceInfo& info) {
   // (experiments/results/recorded_spaces.md). On an EPYC of family 26 pairs are 1.8 to 2.2 times as fast as f32
   // (docs/performance.md, "Dot products of bf16 on CPUs").
   if (info.vendor == "GenuineIntel") target.fast_pairs = false;
+  if (!compiles_assembly(info)) target.dot_pairs = target.fast_pairs = false;
   // Half, because a kernel's inputs share the last-level cache with its outputs.
   if (info.l2_bytes > 0 && target.stream_bytes > 0) target.stream_bytes = info.l2_bytes / 2;
   return target;

@@ -11,7 +11,9 @@ namespace deplo::measure {
 namespace {
 
 const cuda::LibraryName library_name{
-    "oneDNN", {"libdnnl.so.3", "libdnnl.so.2"}, "it is the distribution's package libdnnl2 or libdnnl3"};
+    "oneDNN",
+    {"libdnnl.so.3", "libdnnl.so.3.6", "libdnnl.so.2"},  // Debian 13 numbers its library 3.6
+    "it is the distribution's package libdnnl2, libdnnl3 or libdnnl3.6"};
 
 // The parts of dnnl.h and dnnl_types.h that are used, declared by hand.
 struct Version {

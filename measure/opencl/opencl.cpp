@@ -202,7 +202,7 @@ class OpenclDevice final : public Device {
       return Failure{Status::build_error, fmt::format("{}: kernel '{}'", opencl_error_name(code), source.entry)};
     if (auto problem = unlaunchable(kernel.get(), candidate)) return *problem;
     Resources resources;
-    resources.static_shared_bytes = local_bytes(kernel.get());
+    resources.static_shared_bytes = local_bytes(kernel.get(), source);
     if (candidate.launch) resources.dynamic_shared_bytes = local_argument_bytes(*candidate.launch);
     if (!is_pocl_platform(info_.platform)) resources.code_bytes = binary_bytes(program.get());
     auto executable = std::make_unique<OpenclExecutable>(queue_.get(), std::move(files), std::move(program),
@@ -289,10 +289,11 @@ class OpenclDevice final : public Device {
     return static_cast<std::int64_t>(bytes);
   }
 
-  std::int64_t local_bytes(cl_kernel kernel) const {
+  /// PoCL 6.0 says 0 for every kernel.
+  std::int64_t local_bytes(cl_kernel kernel, const ir::KernelSource& source) const {
     cl_ulong local = 0;
     clGetKernelWorkGroupInfo(kernel, device_, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local, nullptr);
-    return static_cast<std::int64_t>(local);
+    return std::max(static_cast<std::int64_t>(local), source.shared_bytes);
   }
 
   /// Returns why a launch would fail, or nullopt. PoCL does not check the size of local memory, so a kernel that asks
@@ -313,7 +314,7 @@ class OpenclDevice final : public Device {
       return Failure{Status::resource,
                      fmt::format("CL_INVALID_WORK_GROUP_SIZE: {} threads a block, the device takes {}",
                                  candidate.source.threads, info_.max_threads)};
-    std::int64_t shared = std::max(local_bytes(kernel), candidate.source.shared_bytes);
+    std::int64_t shared = local_bytes(kernel, candidate.source);
     if (candidate.launch) shared += local_argument_bytes(*candidate.launch);
     if (shared > info_.shared_bytes)
       return Failure{Status::resource, fmt::format("CL_OUT_OF_RESOURCES: {} bytes of local memory, the device has {}",

@@ -64,6 +64,8 @@ TEST(TargetOf, KnowsCpusByTheirRegisters) {
   EXPECT_TRUE(target_of(info).fast_pairs);
   info.vendor = "GenuineIntel";
   EXPECT_TRUE(target_of(info).dot_pairs && !target_of(info).fast_pairs) << "possible, but slower than f32";
+  info.platform = "Portable Computing Language, OpenCL 3.0 PoCL 6.0+debian";
+  EXPECT_FALSE(target_of(info).dot_pairs || target_of(info).fast_pairs) << "they are inline assembly";
   info.architecture = avx2;
   EXPECT_EQ(target_of(info).name, "opencl-cpu-avx2");
   EXPECT_LT(target_of(info).register_floats, load_target("opencl-cpu").register_floats);

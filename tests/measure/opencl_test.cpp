@@ -239,6 +239,22 @@ TEST(Opencl, LocalMemoryIsLimited) {
   if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
   const auto device = open_device("opencl");
   KernelCode candidate = add_candidate();
+  candidate.source.shared_bytes = device->info().shared_bytes + 1;
+  const auto known = device->build(candidate);
+  ASSERT_FALSE(known.ok());
+  EXPECT_EQ(known.failure().status, Status::resource);
+  EXPECT_THAT(known.failure().message, HasSubstr("CL_OUT_OF_RESOURCES"));
+}
+
+// A user's kernel: only the driver knows how much it needs.
+TEST(Opencl, LocalMemoryOfAnyKernelIsLimited) {
+  if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
+  const auto device = open_device("opencl");
+  KernelCode candidate = add_candidate();
+  candidate.source.shared_bytes = 0;
+  const auto small = device->build(candidate);
+  ASSERT_TRUE(small.ok()) << small.failure().message;
+  if (small.value()->resources().static_shared_bytes == 0) GTEST_SKIP() << "the driver does not know local memory";
   const std::string floats = std::to_string(device->info().shared_bytes / 4 + 1024);
   candidate.source.text =
       "__kernel void add(__global float* a, __global float* b, __global float* c) {\n"
