@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Returns the entries of `folder` that begin with `beginning`, sorted by name.
-std::vector<fs::path> folders_in(const fs::path& folder, std::string_view beginning) {
+std::vector<fs::path> entries_in(const fs::path& folder, std::string_view beginning) {
   std::vector<fs::path> found;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error))
@@ -29,7 +29,7 @@ std::vector<fs::path> folders_in(const fs::path& folder, std::string_view beginn
 
 // Returns /usr/local/cuda, then /usr/local/cuda-13.0, /usr/local/cuda-12.8, … with the newest first, then /opt/cuda.
 std::vector<fs::path> toolkits() {
-  std::vector<fs::path> found = folders_in("/usr/local", "cuda-");
+  std::vector<fs::path> found = entries_in("/usr/local", "cuda-");
   found.emplace_back("/usr/local/cuda");
   std::ranges::reverse(found);
   found.emplace_back("/opt/cuda");
@@ -60,9 +60,9 @@ std::vector<fs::path> wheels() {
   std::vector<fs::path> found;
   for (const fs::path& prefix : prefixes)
     for (const char* const lib : {"lib", "lib64"})  // Fedora's Python has both
-      for (const fs::path& python : folders_in(prefix / lib, "python3"))
+      for (const fs::path& python : entries_in(prefix / lib, "python3"))
         for (const char* const packages : {"site-packages", "dist-packages"})
-          for (fs::path& wheel : folders_in(python / packages / "nvidia", "")) found.push_back(std::move(wheel));
+          for (fs::path& wheel : entries_in(python / packages / "nvidia", "")) found.push_back(std::move(wheel));
   return found;
 }
 
@@ -99,6 +99,10 @@ std::optional<fs::path> find_program(const std::string& name) {
 
 Library::Library(const LibraryName& name, const fs::path& only) : title_(name.title) {
   const auto open = [&](const fs::path& file) {
+    // Otherwise the loader would look for the parts in its own folders only, where a wheel's libraries are not.
+    if (std::error_code error; !name.parts.empty() && fs::exists(file, error))
+      for (const fs::path& part : entries_in(file.parent_path(), name.parts))
+        dlopen(part.c_str(), RTLD_NOW | RTLD_LOCAL);
     file_ = file.string();
     handle_ = dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL);
     return handle_ != nullptr;

@@ -13,6 +13,7 @@ struct LibraryName {
   std::string title;               // for example "NVRTC"
   std::vector<std::string> files;  // for example "libnvrtc.so.13", …
   std::string advice;              // how to get it: "it comes with the CUDA toolkit, …"
+  std::string parts = {};          // libraries beside it that it opens later, by their names alone, begin with this
 };
 
 /// An open library. It stays open until the process ends, because NVIDIA's libraries do not close cleanly.

@@ -20,7 +20,8 @@ namespace {
 
 const LibraryName library_name{"NVRTC",
                                {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"},
-                               "it comes with the CUDA toolkit 12 or later, or by `pip install nvidia-cuda-nvrtc`"};
+                               "it comes with the CUDA toolkit 12 or later, or by `pip install nvidia-cuda-nvrtc`",
+                               "libnvrtc-builtins.so."};
 
 constexpr int oldest_major = 12;
 
@@ -53,7 +54,7 @@ const Nvrtc& Nvrtc::for_driver(int version) {
   static std::map<int, const Nvrtc> opened;
   const std::lock_guard lock(mutex);
   if (const auto found = opened.find(major); found != opened.end()) return found->second;
-  LibraryName older{"NVRTC", {}, ""};
+  LibraryName older{library_name.title, {}, "", library_name.parts};
   for (int m = major; m >= oldest_major; --m) older.files.push_back(fmt::format("libnvrtc.so.{}", m));
   try {
     return opened.emplace(major, Nvrtc(Library(older))).first->second;

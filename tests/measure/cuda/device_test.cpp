@@ -1,6 +1,7 @@
 // The CUDA backend on a fake driver: it makes the real calls, but needs no GPU.
 #include "measure/cuda/device.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -113,11 +114,14 @@ TEST_F(FakeDevice, AnOlderDriverGetsTheCodeOfAnOlderNvrtc) {
   fs::create_directories(packages);
   fs::create_directories(environment.path() / "bin");
   fs::create_symlink(DEPLO_FAKE_NVRTC, packages / "libnvrtc.so.12");
+  const fs::path builtins = packages / "libnvrtc-builtins.so.12.4";
+  fs::copy_file(DEPLO_FAKE_NVRTC, builtins);  // a library, whatever it contains
   const std::string path = std::getenv("PATH");
   setenv("PATH", (environment.path() / "bin").c_str(), 1);
   const auto device = open_cuda(0, driver);
   setenv("PATH", path.c_str(), 1);
   EXPECT_EQ(device->info().platform, "CUDA 12.4, NVRTC 12.4");
+  EXPECT_NE(dlopen(builtins.c_str(), RTLD_NOW | RTLD_NOLOAD), nullptr) << "NVRTC opens it by its name alone";
   EXPECT_EQ(cuda_devices(driver).at(0).platform, "CUDA 12.4, NVRTC 12.4") << "it stays open";
   const auto built = device->build(candidate());
   EXPECT_TRUE(built.ok()) << built.failure().message;
