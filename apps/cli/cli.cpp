@@ -74,6 +74,15 @@ void print_help(const CLI::App& app, CLI::AppFormatMode mode) {
   print_result(command.get_formatter()->make_help(&command, "", mode));
 }
 
+/// Returns the error with the command's name in "; see --help", if its message ends with that.
+Error with_command(const Error& error, const CLI::App& command) {
+  constexpr std::string_view see = "; see ", help = "--help";
+  const std::string message = error.what(), end = std::string(see) + std::string(help);
+  if (!message.ends_with(end)) return error;
+  const std::string start = message.substr(0, message.size() - end.size());
+  return Error(fmt::format("{}{}{} {}", start, see, full_name(command), help), error.exit());
+}
+
 /// Parses the words and runs their command. A command with subcommands prints its help if the words name none of them.
 void parse(CLI::App& app, std::vector<std::string> words) {
   std::ranges::reverse(words);  // CLI11 takes the words in reverse order
@@ -89,6 +98,8 @@ void parse(CLI::App& app, std::vector<std::string> words) {
     return;
   } catch (const CLI::ParseError& e) {
     throw Error(explain(app, e));
+  } catch (const Error& e) {
+    throw with_command(e, latest_command(app));
   }
   if (!latest_command(app).get_subcommands(nullptr).empty()) print_help(app, CLI::AppFormatMode::Normal);
 }

@@ -12,6 +12,7 @@ namespace deplo::testing::help_test {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -89,6 +90,10 @@ TEST(Help, MisspeltWords) {
   EXPECT_THAT(refusal({"deplo", "run", "x.pt2"}), HasSubstr("did you mean --pt2 x.pt2?"));
   EXPECT_THAT(refusal({"deplo", "run", "torch.randn(3)"}), HasSubstr("did you mean --code \"torch.randn(3)\"?"));
   EXPECT_THAT(refusal({"deplo", "run", "more"}), HasSubstr("found 'more'; see deplo run --help"));
+  EXPECT_THAT(refusal({"deplo", "tune"}), EndsWith("found none; see deplo tune --help\n"));
+  EXPECT_THAT(refusal({"deplo-tune"}), EndsWith("found none; see deplo-tune --help\n"));
+  EXPECT_THAT(refusal({"deplo", "compile"}), EndsWith("found none; see deplo compile --help\n"));
+  EXPECT_THAT(refusal({"deplo", "db", "diff", "a.db"}), EndsWith("found 1; see deplo db diff --help\n"));
   EXPECT_THAT(refusal({"deplo", "nonsense"}), Not(HasSubstr("did you mean")));
 }
 

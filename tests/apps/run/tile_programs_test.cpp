@@ -231,7 +231,7 @@ TEST_F(TileProgram, IsCheckedOnTheInterpreter) {
   EXPECT_THAT(checked.out, HasSubstr("c: f32[128]: 128 elements changed"));
   EXPECT_EQ(deplo("check", flags_of(add_), {"--poison"}).out, checked.out) << "every element is specified";
   EXPECT_EQ(run_program({"deplo", "check"}).err,
-            "deplo: expected the flag --tile, --cuda or --space, found none; see --help\n");
+            "deplo: expected the flag --tile, --cuda or --space, found none; see deplo check --help\n");
   EXPECT_THAT(deplo("check", flags_of(add_), {"--device", "opencl"}).err, HasSubstr("'--device', a flag of "));
   EXPECT_THAT(deplo("run", flags_of(add_), {"--poison"}).err, HasSubstr("found '--poison', a flag of check"));
 }
