@@ -173,6 +173,20 @@ Spaces without_easy(Spaces spaces, const compare::Contest& contest, Progress& pr
   return kept;
 }
 
+/// Throws Error if a flag would change nothing on any space.
+void expect_effects(const Spaces& spaces, const compare::Contest& contest) {
+  const auto has_sources = [&](const auto& records) { return !compare::sources_of(*records, spaces.all).empty(); };
+  if (contest.warm_start > 0 && std::ranges::none_of(spaces.all, has_sources))
+    throw Error(
+        "--warm-start: expected --spaces of one kernel on several devices, with the same knobs and objective, found "
+        "none");
+  const auto has_noise = [](const auto& records) {
+    return std::ranges::any_of(records->records, [](const search::Record& record) { return record.launches > 1; });
+  };
+  if (contest.noisy && std::ranges::none_of(spaces.all, has_noise))
+    throw Error("--noise: expected --spaces with several launches of a configuration, found none");
+}
+
 Spaces read_spaces(const CompareFlags& flags, Progress& progress) {
   if (flags.spaces.empty()) throw Error("expected the flag --spaces FILES or FOLDERS, found none; see --help");
   // Nothing polls for an interrupt while files are read, and a named pipe that nobody writes to is read for ever.
@@ -181,6 +195,7 @@ Spaces read_spaces(const CompareFlags& flags, Progress& progress) {
   Spaces spaces = read_spaces(files, flags);
   for (const std::string& line : files.left_out().lines()) progress.line(line);
   if (spaces.all.empty()) throw Error("--spaces: expected recorded spaces, found none in " + join(flags.spaces, ", "));
+  expect_effects(spaces, flags.contest);
   return without_easy(std::move(spaces), flags.contest, progress);
 }
 

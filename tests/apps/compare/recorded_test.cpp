@@ -161,6 +161,25 @@ TEST_F(Recorded, AComparisonWithoutResultsKeepsAnEarlierFile) {
   EXPECT_EQ(read_file(file("x.json")), "earlier");
 }
 
+// The table has one device, and one launch of each configuration.
+TEST_F(Recorded, FlagsWithoutAnEffectAreRefused) {
+  const testing::Ran warm = compare({"--repeats", "2", "--warm-start", "4"});
+  EXPECT_EQ(warm.code, 1);
+  EXPECT_THAT(warm.err, HasSubstr("--warm-start: expected --spaces of one kernel on several devices"));
+  const testing::Ran noisy = compare({"--repeats", "2", "--noise"});
+  EXPECT_EQ(noisy.code, 1);
+  EXPECT_THAT(noisy.err, HasSubstr("--noise: expected --spaces with several launches of a configuration, found none"));
+
+  std::ofstream csv(folder_ / "launches.csv");
+  csv << "x,y,Run1 (ms),Run2 (ms)\n";
+  for (int x = 0; x < 20; ++x)
+    for (int y = 0; y < 20; ++y) csv << x << ',' << y << ',' << 5 + x + y << ',' << 6 + x + y << '\n';
+  csv.close();
+  const testing::Ran ran = compare({"--repeats", "2", "--noise", "--spaces", file("launches.csv")});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("launches resampled"));
+}
+
 // Nobody writes to the pipe.
 TEST_F(Recorded, ASignalEndsTheReadingOfSpaces) {
   ASSERT_EQ(mkfifo(file("pipe").c_str(), 0600), 0);
