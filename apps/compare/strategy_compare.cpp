@@ -15,6 +15,7 @@
 #include "engine/learn/labelled.h"
 #include "engine/learn/prior.h"
 #include "engine/learn/recorded.h"
+#include "engine/source/experiment.h"
 #include "search/records/formats/space_files.h"
 
 namespace deplo::apps {
@@ -39,6 +40,7 @@ compare::Entrant parse_entrant(const std::string& text) {
     return {text, text, {}};
   }
   const std::vector<std::string_view> parts = split_at(text, ':');
+  engine::check_strategy(std::string(parts[0]), "--search");
   const search::SearcherKind& kind = search::find_searcher(parts[0]);
   compare::Entrant entrant{text, std::string(kind.name), {}};
   for (std::size_t i = 1; i < parts.size(); ++i) {
@@ -262,7 +264,10 @@ Comparison compare_strategies(const CompareFlags& flags, Progress& progress) {
   comparison.contest = flags.contest;
   comparison.contest.warm_start += flags.analytic_prior + flags.learned_prior;
   comparison.contest.entrants = parse_entrants(flags.search, flags.set);
-  for (const std::string& order : flags.orders) comparison.orders.push_back({compare::parse_order(order), {}, {}});
+  for (const std::string& order : flags.orders) {
+    engine::check_name("--order", "an order", order, compare::order_names());
+    comparison.orders.push_back({compare::parse_order(order), {}, {}});
+  }
   const Spaces spaces = read_spaces(flags, progress);
   Board board(progress, spaces.all.size() * comparison.orders.size());
   for (std::size_t i = 0; i < spaces.all.size() && !stopped(); ++i)

@@ -110,6 +110,11 @@ void check_strategy(const std::string& name, std::string_view place) {
   }
   std::vector<std::string> names{"default"};
   for (const auto* kind : search::searchers()) names.emplace_back(kind->name);
+  if (const std::size_t colon = name.find(':');
+      colon != std::string::npos && std::ranges::find(names, name.substr(0, colon)) != names.end())
+    throw Error(fmt::format("{}: expected a strategy without hyperparameters, found '{}'; set them with {}", place,
+                            name, place.starts_with("--") ? "--set " + name.substr(colon + 1) : "`parameters`"));
+  names.emplace_back("exec:COMMAND");
   check_name(place, "a strategy", name, names);
 }
 

@@ -54,6 +54,10 @@ TEST_F(BadInput, Flags) {
     expect_tune(good_, 1, "--seed: expected an integer between 0 and 9223372036854775807, found", {"--seed", seed});
   expect_tune(good_, 1, "--patience: expected a value, found none", {"--patience"});
   expect_tune(good_, 1, "--search: expected a strategy (default, ", {"--search", "mtcs"});
+  expect_tune(good_, 1, "heuristic, exec:COMMAND), found 'execute'", {"--search", "execute"});
+  expect_tune(good_, 1,
+              "--search: expected a strategy without hyperparameters, found 'mcts:c=2'; set them with --set c=2",
+              {"--search", "mcts:c=2"});
   expect_tune(good_, 1, "--set: expected NAME=VALUE, found 'c'", {"--search", "mcts", "--set", "c"});
   expect_tune(good_, 1, "--set: c: expected a number between 0 and 1000, found '-1'",
               {"--search", "mcts", "--set", "c=1", "--set", "c=-1"});
@@ -114,6 +118,7 @@ TEST_F(BadInput, Experiments) {
   expect_tune("kernels: [\n", 1, "expected YAML");
   expect_tune("kernels:\n  - {kernel: gelo, symbols: {M: 2, N: 3}}\n", 1, "x.yaml:2: expected a kernel (");
   expect_tune("search: {strategy: best}\n" + good_, 1, "x.yaml:1: expected a strategy (");
+  expect_tune("search: {strategy: \"mcts:c=2\"}\n" + good_, 1, "found 'mcts:c=2'; set them with `parameters`");
   expect_tune("tme: 1\n" + good_, 1, "x.yaml:1: expected one of");
 }
 

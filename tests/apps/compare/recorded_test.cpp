@@ -114,7 +114,7 @@ TEST(Entrants, SettingsAreCheckedAndKeptApart) {
     EXPECT_THAT([&] { parse_entrants(search, set); }, ThrowsMessage<Error>(HasSubstr(what)));
   };
   says({"random", "random"}, {}, "'random' twice");
-  says({"rendom"}, {}, "expected a strategy");
+  says({"rendom"}, {}, "--search: expected a strategy (default, ");
   says({"mcts:c"}, {}, "NAME=VALUE");
   says({"random"}, {"c=1"}, "of one of the strategies");
 }
@@ -178,6 +178,11 @@ TEST_F(Recorded, FlagsWithoutAnEffectAreRefused) {
   const testing::Ran ran = compare({"--repeats", "2", "--noise", "--spaces", file("launches.csv")});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("launches resampled"));
+}
+
+TEST_F(Recorded, AMisspeltOrderIsRefused) {
+  EXPECT_THAT(compare({"--order", "recoded"}).err,
+              HasSubstr("--order: expected an order (recorded, importance, reversed, shuffled), found 'recoded'"));
 }
 
 // Nobody writes to the pipe.
