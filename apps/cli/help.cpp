@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -134,13 +136,23 @@ std::string owners(const CLI::App& command, const std::string& flag) {
   return fmt::format(", a flag of {}{}", names.empty() ? "" : join(names, ", ") + " and ", last);
 }
 
+/// True for commands such as `db best`, which take a store as an argument, too.
+bool takes_arguments(const CLI::App& command) {
+  return std::ranges::any_of(command.get_options(), &CLI::Option::get_positional);
+}
+
 /// Returns "; did you mean --config x.yaml?" if the command has a flag for such a word; "" if not.
 std::string missing_flag(const CLI::App& command, const std::string& word) {
+  const bool is_store = word.ends_with(".db");
+  std::error_code ignored;
   const std::pair<const char*, bool> flags[] = {{"--config", word.ends_with(".yaml") || word.ends_with(".yml")},
                                                 {"--pt2", word.ends_with(".pt2")},
                                                 {"--space", word.ends_with(".T1.json")},
                                                 {"--code", word.find('(') != std::string::npos},
-                                                {"--file", word.ends_with(".py")}};
+                                                {"--file", word.ends_with(".py")},
+                                                {"--spaces", std::filesystem::exists(word, ignored)},
+                                                {"--store", is_store && !takes_arguments(command)},
+                                                {"--tuned", is_store || word.ends_with(".pack")}};
   for (const auto& [flag, fits] : flags)
     if (fits && command.get_option_no_throw(flag) != nullptr)
       return fmt::format("; did you mean {} {}?", flag, word.find('(') == std::string::npos ? word : '"' + word + '"');

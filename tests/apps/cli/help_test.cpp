@@ -89,6 +89,13 @@ TEST(Help, MisspeltWords) {
               HasSubstr("deplo: tune: expected no other argument, found 'x.yaml'; did you mean --config x.yaml?"));
   EXPECT_THAT(refusal({"deplo", "run", "x.pt2"}), HasSubstr("did you mean --pt2 x.pt2?"));
   EXPECT_THAT(refusal({"deplo", "run", "torch.randn(3)"}), HasSubstr("did you mean --code \"torch.randn(3)\"?"));
+  EXPECT_THAT(refusal({"deplo", "tune", "x.db"}), HasSubstr("did you mean --store x.db?"));
+  EXPECT_THAT(refusal({"deplo", "db", "export", "x.db"}), HasSubstr("did you mean --store x.db?"));
+  EXPECT_THAT(refusal({"deplo", "db", "best", "x.db", "y.db"}), HasSubstr("found 'y.db'; see deplo db best --help"));
+  EXPECT_THAT(refusal({"deplo", "run", "x.db"}), HasSubstr("did you mean --tuned x.db?"));
+  EXPECT_THAT(refusal({"deplo", "compare", DEPLO_SOURCE_DIR}),
+              HasSubstr("did you mean --spaces " DEPLO_SOURCE_DIR "?"));
+  EXPECT_THAT(refusal({"deplo", "compare", "none.csv"}), HasSubstr("found 'none.csv'; see deplo compare --help"));
   EXPECT_THAT(refusal({"deplo", "run", "more"}), HasSubstr("found 'more'; see deplo run --help"));
   EXPECT_THAT(refusal({"deplo", "tune"}), EndsWith("found none; see deplo tune --help\n"));
   EXPECT_THAT(refusal({"deplo-tune"}), EndsWith("found none; see deplo-tune --help\n"));
