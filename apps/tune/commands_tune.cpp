@@ -244,7 +244,7 @@ int run_tune(const TuneFlags& flags) {
 }
 
 void add_search(Command command, TuneFlags& flags) {
-  command.option("--search", flags.search, "STRATEGY", "Search with this strategy (see `deplo strategies`).");
+  command.option("--search", flags.search, "STRATEGY", "Use this strategy (see `deplo strategies`) [default].");
   command.seldom()
       .option("--set", flags.set, "NAME=VALUE",
               "Set a hyperparameter of the strategy (see `deplo strategies NAME`). May be repeated. A strategy other "
@@ -252,19 +252,25 @@ void add_search(Command command, TuneFlags& flags) {
       .repeated();
   add_restrictions(command, flags.restrictions, "gpu on GPUs, else none");
   command.seldom()
-      .option("--seed", flags.seed, "N", "Set the seed of all random choices.")
+      .option("--seed", flags.seed, "N", "Set the seed of all random choices [0].")
       .between(std::int64_t{0}, std::numeric_limits<std::int64_t>::max());
 }
 
 void add_budget(Command command, TuneFlags& flags) {
+  const engine::Experiment defaults;
   command
       .option("--time", flags.seconds, "SECONDS",
-              "Search for SECONDS in total. Every kernel is measured at least once, with the heuristic's schedule.")
+              fmt::format("Search for SECONDS in total. Every kernel is measured at least once, with the heuristic's "
+                          "schedule [{}].",
+                          defaults.seconds))
       .between(0.0, engine::max_seconds);
-  command.option("--trials", flags.trials, "N", "Make at most N new measurements per kernel.")
+  command
+      .option("--trials", flags.trials, "N",
+              fmt::format("Make at most N new measurements per kernel [{}].", defaults.trials))
       .between(std::int64_t{1}, engine::max_count);
   command.seldom()
-      .option("--patience", flags.patience, "N", "Stop a kernel after N new measurements without a new best.")
+      .option("--patience", flags.patience, "N",
+              fmt::format("Stop a kernel after N new measurements without a new best [{}].", defaults.patience))
       .between(std::int64_t{1}, engine::max_count);
   command.seldom()
       .option("--goal", flags.goal, "RATIO",
@@ -341,9 +347,10 @@ void add_tune(Command command, int& exit_code) {
   add_budget(command, *flags);
   add_search(command, *flags);
   command.option("--device", flags->device, "DEVICE",
-                 "Use this device: cuda, cuda:N, opencl, opencl:N or interpreter (see `deplo devices`).");
+                 "Use this device: cuda, cuda:N, opencl, opencl:N or interpreter (see `deplo devices`) [opencl].");
   command.seldom().option("--target", flags->target, "TARGET",
-                          "Compile for this target: a name under configs/targets, or auto (that of the device).");
+                          "Compile for this target: a name under configs/targets, or auto (that of the device) "
+                          "[auto].");
   command
       .option("--store", flags->options.store, "FILE",
               "Store all measurements in this SQLite file. Those already in it are not repeated.")

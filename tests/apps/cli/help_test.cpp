@@ -63,6 +63,8 @@ TEST(Help, ShortFirst) {
   EXPECT_THAT(help, AllOf(HasSubstr("--config"), HasSubstr("--help-all"), Not(HasSubstr("--analytic-prior"))));
   EXPECT_THAT(all, AllOf(HasSubstr("--config"), HasSubstr("--analytic-prior")));
   EXPECT_LT(std::ranges::count(help, '\n'), 44);
+  EXPECT_THAT(help, AllOf(HasSubstr("[300].\n"), HasSubstr("per kernel [100].\n"), HasSubstr("[opencl].\n")));
+  EXPECT_THAT(all, HasSubstr("[60].\n"));
 }
 
 // The PTX machine has no times, so only commands that need none offer it.
