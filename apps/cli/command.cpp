@@ -65,6 +65,11 @@ Option& Option::repeated() {
   return *this;
 }
 
+Option& Option::repeated_as_lines() {
+  option_->multi_option_policy(CLI::MultiOptionPolicy::Join);
+  return *this;
+}
+
 Option& Option::take_all() {
   option_->take_all();
   return *this;

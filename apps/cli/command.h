@@ -34,6 +34,8 @@ class Option {
   Option& between(Number min, Number max);
   /// The option may be given several times, with one value each time.
   Option& repeated();
+  /// The same, and the values are the lines of one text.
+  Option& repeated_as_lines();
   /// The option takes all words after it, and may be given several times.
   Option& take_all();
   /// The same, and each word is a list separated by commas.

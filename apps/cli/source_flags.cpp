@@ -160,8 +160,10 @@ void add_kernel_file_flags(Command command, engine::foreign::Files& files) {
 }
 
 void add_configuration(Command command, std::string& configuration) {
-  command.seldom().option("--configuration", configuration, "NAME=VALUE,…",
-                          "With --space: set these parameters. The others keep their defaults.");
+  command.seldom()
+      .option("--configuration", configuration, "NAME=VALUE,…",
+              "With --space: set these parameters. The others keep their defaults. May be repeated.")
+      .repeated_as_lines();
   command.needs("--configuration", "--space");
 }
 

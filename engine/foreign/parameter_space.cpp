@@ -106,6 +106,7 @@ Value value_of(const Scalar& value) {
 
 Trail parse_configuration(std::string_view text, std::string_view place) {
   std::string words(text);
+  std::ranges::replace(words, '\n', ' ');
   for (std::size_t comma = words.find(','); comma != std::string::npos; comma = words.find(',', comma + 1)) {
     const std::string_view next = std::string_view(words).substr(comma + 1);
     const std::size_t end = next.find_first_of(",=");

@@ -27,8 +27,8 @@ struct Parameter {
 /// text becomes %.
 Value value_of(const Scalar&);
 
-/// Parses the values of some parameters, "BLOCK_X=16,MATH=-O2", separated by commas or, as in a trail, by blanks. A
-/// comma belongs to the value if no name follows it. Throws Error, prefixed by `place`.
+/// Parses the values of some parameters, "BLOCK_X=16,MATH=-O2", separated by commas, line ends or, as in a trail,
+/// blanks. A comma belongs to the value if no name follows it. Throws Error, prefixed by `place`.
 Trail parse_configuration(std::string_view text, std::string_view place);
 
 class ParameterSpace final : public search::Space {

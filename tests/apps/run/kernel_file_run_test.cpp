@@ -303,6 +303,9 @@ TEST_F(KernelFileRun, DefaultsThatAreNotLegalAreReplaced) {
   const Json part = json("run", {"--no-measure", "--configuration", "WORK=2"})["kernels"][0];
   EXPECT_EQ(part["trail"], "BLOCK=32 WORK=2");
   EXPECT_EQ(part["note"], "");
+  const Json both =
+      json("run", {"--no-measure", "--configuration", "BLOCK=16", "--configuration", "WORK=2"})["kernels"][0];
+  EXPECT_EQ(both["trail"], "BLOCK=16 WORK=2");
   const Json named = json("run", {"--no-measure", "--configuration", "WORK=4"})["kernels"][0];
   EXPECT_EQ(named["trail"], "BLOCK=16 WORK=4");
   EXPECT_THAT(named["note"].get<std::string>(), HasSubstr("BLOCK=16 instead of 32"));
