@@ -326,6 +326,11 @@ struct KernelFile::Reader {
           fmt::format("{}: expected a space in the T1 format (JSON) or in YAML, found a Python script: write its "
                       "parameters, restrictions and arguments as keys of a space (docs/kernel_files.md)",
                       file));
+    if (file.ends_with(".cl") || file.ends_with(".cu"))
+      throw Error(
+          fmt::format("{}: expected a space in the T1 format (JSON) or in YAML, found a kernel: its parameters, sizes "
+                      "and arguments are in a space, which names the kernel's file (docs/kernel_files.md)",
+                      file));
     return Config::load(file);
   }
 

@@ -327,6 +327,12 @@ TEST_F(KernelFile, InAnExperimentForAStrategyOfItsOwn) {
   EXPECT_THAT(ran.out, HasSubstr("mine"));
 }
 
+TEST_F(KernelFile, AKernelIsNotASpace) {
+  const Ran ran = run_program({"deplo", "space", "--space", example("matmul.cl")});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("matmul.cl: expected a space in the T1 format (JSON) or in YAML, found a kernel"));
+}
+
 TEST_F(KernelFile, BadFilesAreOneLine) {
   struct Slip {
     const char *from, *to, *message;
