@@ -13,6 +13,7 @@
 #include "core/file.h"
 #include "core/interrupt.h"
 #include "core/text/json.h"
+#include "core/text/number.h"
 #include "core/text/split.h"
 #include "core/text/text.h"
 #include "core/trail.h"
@@ -163,10 +164,24 @@ std::string name_of(const SourceFlags& flags) {
   return flags.kernel + flags.tile.file + flags.file_kernel.space;  // one of them is given
 }
 
+/// Reports errors that would be reported for the source, and not for the flag, later.
+void check_family(const FamilyFlags& flags) {
+  std::size_t shapes = 0;
+  for (const std::string& sizes : flags.shapes) shapes += engine::parse_shapes(sizes, "--shapes").size();
+  if (flags.held_out.empty()) return;
+  if (flags.held_out.find('=') != std::string::npos) {
+    engine::parse_shapes(flags.held_out, "--held-out");
+    return;
+  }
+  const std::optional<std::int64_t> drawn = parse_number<std::int64_t>(flags.held_out);
+  if (!drawn || *drawn < 0 || *drawn > static_cast<std::int64_t>(shapes))
+    throw Error(fmt::format("--held-out: expected shapes such as M=3, or their number, between 0 and {}, found '{}'",
+                            shapes, flags.held_out));
+}
+
 /// Makes the experiment of a single source. Its text is in no file, so messages name the source instead of a line.
 engine::Experiment experiment_of(const TuneFlags& flags, const engine::Place& place, engine::Inputs inputs) {
-  for (const std::string& sizes : flags.family.shapes) engine::parse_shapes(sizes, "--shapes");  // reports errors now
-  if (flags.family.held_out.find('=') != std::string::npos) engine::parse_shapes(flags.family.held_out, "--held-out");
+  check_family(flags.family);
   const engine::Source source = flags.source.selection().source;
   const std::string name = name_of(flags.source);
   const bool is_empty = (flags.source.code && flags.source.code->empty()) ||

@@ -122,6 +122,11 @@ TEST_F(TuneFamily, MistakesAreToldInOneLine) {
   EXPECT_THAT(refusal({"-k", "softmax", "-s", "N=4", "--shapes", "M"}), HasSubstr("--shapes: expected NAME=SIZES"));
   EXPECT_THAT(refusal({"-k", "softmax", "-s", "N=4", "--shapes", "M=1,2", "--held-out", "M=x"}),
               HasSubstr("--held-out: expected sizes such as"));
+  for (const char* number : {"3", "-1", "x", "1.5"})
+    EXPECT_THAT(
+        refusal({"-k", "softmax", "-s", "N=4", "--shapes", "M=1,2", "--held-out", number}),
+        HasSubstr(std::string("--held-out: expected shapes such as M=3, or their number, between 0 and 2, found '") +
+                  number + "'"));
   EXPECT_THAT(refusal({"--config", "e.yaml", "--shapes", "M=1"}), HasSubstr("--shapes"));
   EXPECT_THAT(refusal({"-k", "softmax", "-s", "N=4", "-s", "M=2", "--held-out", "M=1"}),
               HasSubstr("--held-out requires --shapes"));
