@@ -53,6 +53,9 @@ class Knob:
     def __init__(self, name, kind, options, meaning):
         self.name, self.kind, self.options, self.meaning = name, kind, options, meaning
 
+    def __repr__(self):
+        return "Knob(%r, %r, %r)" % (self.name, self.kind, self.options)
+
 
 def _number(value):
     """Converts a NumPy number, which many optimizers return, to a Python number."""

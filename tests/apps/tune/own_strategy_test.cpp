@@ -68,6 +68,7 @@ TEST_F(OwnStrategy, KnowsTheKernel) {
                                "assert \"load x[\" in space.source and space.device == \"Kernel IR interpreter\"\n"
                                "assert space.parameters == {\"size\": 3} and space.seed == 4 and space.trials == 6\n"
                                "assert any(knob.meaning for knob in space.knobs)\n"
+                               "assert repr(space.knobs[0]).startswith(\"Knob('\"), space.knobs\n"
                                "space.evaluate(space.random())\nspace.done()\n"),
                        {"--set", "size=3", "--seed", "4"});
   EXPECT_EQ(ran.code, 0) << ran.err;
