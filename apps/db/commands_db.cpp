@@ -219,7 +219,7 @@ void add_import(Command command) {
   command.flag("--list-formats", flags->list_formats, "Print the formats of recorded spaces that deplo reads.");
   command
       .option("--launches", flags->columns.launches, "COLUMNS",
-              "Tables only: the columns that hold one launch time each.")
+              "Tables only: the columns that hold one launch time each, separated by commas.")
       .take_lists();
   command.option("--time", flags->columns.time, "COLUMN",
                  "Tables only: the column of the time [mean of the launches].");
@@ -228,11 +228,14 @@ void add_import(Command command) {
   command.option("--status", flags->columns.status, "COLUMN",
                  "Tables only: the column that holds ok or the reason of a failure.");
   command
-      .option("--parameters", flags->columns.parameters, "COLUMNS",
-              "Tables only: the columns that are parameters; other columns without a role are results [the parameters "
-              "in FILE.T1.json next to FILE.csv, else all columns that do not look like results].")
+      .option(
+          "--parameters", flags->columns.parameters, "COLUMNS",
+          "Tables only: the columns that are parameters, separated by commas; other columns without a role are "
+          "results [the parameters in FILE.T1.json next to FILE.csv, else all columns that do not look like results].")
       .take_lists();
-  command.option("--ignore", flags->columns.ignored, "COLUMNS", "Tables only: columns that are not parameters.")
+  command
+      .option("--ignore", flags->columns.ignored, "COLUMNS",
+              "Tables only: columns that are not parameters, separated by commas.")
       .take_lists();
   add_objective(command, flags->objective);
   command.run([flags] { run_import(*flags); });

@@ -33,7 +33,8 @@ Page page_of(const ReportFlags& flags, std::size_t& damaged) {
   }
   std::vector<TunedStore> stores;
   for (const std::string& file : flags.files) {
-    if (!has_trials(file)) throw Error(file + ": expected a second store, found something else");
+    if (!has_trials(file))
+      throw Error(file + ": expected a store, found something else; only stores can be drawn together");
     stores.emplace_back(file, flags.kernel);
   }
   Page page = tuning_page(stores);

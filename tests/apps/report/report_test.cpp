@@ -417,7 +417,7 @@ TEST_F(Report, BadInput) {
   refuses({file("new.db"), out}, 1, "use a newer deplo");
   refuses({file("broken.db"), out}, 1, "broken.db");
   refuses({file("good.db"), "--kernel", "x", out}, 1, "expected a kernel of the store (k, matmul 4x4x4), found 'x'");
-  refuses({file("good.db"), text, out}, 1, "expected a second store");
+  refuses({file("good.db"), text, out}, 1, "expected a store, found something else; only stores");
   refuses({file("good.db"), file("good.db"), file("good.db"), out}, 1, "found 3 files");
   refuses({file("good.db"), "-o", file("good.db")}, 1, "expected a file other than the input");
   refuses({file("good.db"), "-o", file("empty.db")}, 1, "found a database");
@@ -428,7 +428,7 @@ TEST_F(Report, BadInput) {
   const std::string json =
       deplo::testing::write_file(folder_.path(), "c.json", print_comparison_json(small_comparison(folder_)));
   refuses({json, out}, 2, "cannot be written: File too large", {.largest_file = 4096});
-  refuses({json, file("good.db"), out}, 1, "expected a second store");
+  refuses({json, file("good.db"), out}, 1, "expected a store, found something else; only stores");
   refuses({json, "--kernel", "x", out}, 1, "expected a store, found a comparison");
   EXPECT_EQ(run_program({"deplo", "report", file("good.db"), out}).code, 0) << "it was not harmed";
 }
