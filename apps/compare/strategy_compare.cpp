@@ -46,7 +46,8 @@ compare::Entrant parse_entrant(const std::string& text) {
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const auto [name, value] = assignment(std::string(parts[i]), "--search " + text);
     search::check_hyperparameter(kind, name, value, "--search " + text);
-    entrant.options.parameters[name] = value;
+    if (!entrant.options.parameters.emplace(name, value).second)
+      throw Error(fmt::format("--search {}: expected each hyperparameter once, found '{}' twice", text, name));
   }
   return entrant;
 }

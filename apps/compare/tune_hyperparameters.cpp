@@ -38,6 +38,9 @@ const search::SearcherKind& only_strategy(const CompareFlags& flags) {
   if (entrants.size() != 1 || !entrants[0].options.parameters.empty())
     throw Error("--tune-hyperparameters: expected one strategy in --search, without parameters");
   const search::SearcherKind& kind = search::find_searcher(entrants[0].name);
+  if (kind.takes_any)
+    throw Error(fmt::format("--tune-hyperparameters: expected a strategy of deplo, whose values are known, found '{}'",
+                            entrants[0].name));
   if (kind.parameters.empty())
     throw Error(fmt::format("--search {}: expected a strategy that has parameters", kind.name));
   return kind;

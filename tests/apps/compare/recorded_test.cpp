@@ -116,6 +116,7 @@ TEST(Entrants, SettingsAreCheckedAndKeptApart) {
   says({"random", "random"}, {}, "'random' twice");
   says({"rendom"}, {}, "--search: expected a strategy (default, ");
   says({"mcts:c"}, {}, "NAME=VALUE");
+  says({"mcts:c=1:c=2"}, {}, "expected each hyperparameter once, found 'c' twice");
   says({"random"}, {"c=1"}, "of one of the strategies");
 }
 

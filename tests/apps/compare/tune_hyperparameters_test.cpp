@@ -68,6 +68,8 @@ TEST_F(TuneHyperparameters, RefusesWhatWouldBeNoTest) {
               HasSubstr("--score-on must name spaces that --spaces does not"));
   EXPECT_THAT(run({"--spaces", a, "--search", "ils,mcts"}).err, HasSubstr("expected one strategy"));
   EXPECT_THAT(run({"--spaces", a, "--search", "random"}).err, HasSubstr("that has parameters"));
+  EXPECT_THAT(run({"--spaces", a, "--search", "exec:true"}).err,
+              HasSubstr("expected a strategy of deplo, whose values are known, found 'exec:true'"));
   EXPECT_THAT(run({"--spaces", a, "--search", "ils", "--json"}).err,
               HasSubstr("--tune-hyperparameters cannot be combined with --json"));
 }
