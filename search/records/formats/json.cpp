@@ -353,6 +353,8 @@ class JsonReader {
       });
     const std::optional<double> to_us = microseconds_in(objective.unit);
     objective.duration = !objective.higher_is_better && (objective.name == "time" || to_us);
+    if (objective.duration && !objective.unit.empty() && !metadata_unit())
+      known_unit(objective.unit, fmt::format("unit of '{}'", objective.name));
     if (objective.duration) objective.unit.clear();
     return objective.duration ? to_us : std::nullopt;
   }
@@ -361,10 +363,14 @@ class JsonReader {
   std::optional<double> metadata_unit() const {
     const std::string unit = text_of(member_of(header_, "metadata"), "timeunit");
     if (unit.empty()) return std::nullopt;
-    if (const auto us = microseconds_in(unit)) return us;
-    throw Error(
-        fmt::format("{}: expected seconds, milliseconds, microseconds or nanoseconds as the timeunit, found '{}'",
-                    place_, unit.substr(0, 40)));
+    return known_unit(unit, "timeunit");
+  }
+
+  // The number of µs in the unit. Throws Error if it is not a unit of time.
+  double known_unit(const std::string& unit, std::string_view what) const {
+    if (const auto us = microseconds_in(unit)) return *us;
+    throw Error(fmt::format("{}: expected seconds, milliseconds, microseconds or nanoseconds as the {}, found '{}'",
+                            place_, what, unit.substr(0, 40)));
   }
 
   void add_result(const Json& result, double to_us, double objective_to_us) {

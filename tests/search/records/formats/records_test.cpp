@@ -369,6 +369,9 @@ TEST(Readers, SayWhatIsWrongAndWhere) {
       "expected one objective, found x, y");
   says("a,GFLOP/s\n1,2\n", "a column of times");
   says(R"({"metadata": {"timeunit": "days"}, "results": [{}]})", "'days'");
+  says(R"({"results": [{"configuration": {"a": 1}, "invalidity": "correct",
+           "measurements": [{"name": "time", "value": 2, "unit": "days"}]}]})",
+       "as the unit of 'time', found 'days'");
   says("SQLite format 3", "database");
   says("[]", "found a JSON array;");
   says("[1, [2]]", "in a record of MetaSchedule");
