@@ -76,8 +76,9 @@ std::string import_files(search::SpaceFiles& files, const search::Reading& readi
   std::vector<search::Records> spaces;
   for (const search::SpaceFile& file : files.files()) {
     if (!file.in_folder && engine::is_store(file.path))
-      throw Error(file.path +
-                  ": expected a recorded space or a pack, found a store; `deplo db merge` adds it to another store");
+      throw Error(
+          file.path +
+          ": expected a recorded space or a pack, found a database; `deplo db merge` adds one store to another");
     const bool pack = measure::is_pack(file.path);
     if (!pack && !is_baselines(file.path)) {
       std::ranges::move(files.read(file, reading), std::back_inserter(spaces));

@@ -55,8 +55,10 @@ TEST_F(RecordedFiles, AreImported) {
   EXPECT_THAT(said("t4/ktt.T4.json"), HasSubstr("3 configurations, 3 valid, 1 knob; objective TotalDuration\n"));
   EXPECT_THAT(said("kernel_tuner/bool_float.json"), HasSubstr("8 configurations, 8 valid, 3 knobs\n"));
   EXPECT_THAT(said("table/ktt_profile.csv"), HasSubstr("4 configurations, 4 valid, 1 knob\n"));
-  EXPECT_THAT(refusal({"db", "import", store(), "--store", folder_.file("other.db")}),
-              HasSubstr("s.db: expected a recorded space or a pack, found a store; `deplo db merge` adds it"));
+  EXPECT_THAT(
+      refusal({"db", "import", store(), "--store", folder_.file("other.db")}),
+      HasSubstr(
+          "s.db: expected a recorded space or a pack, found a database; `deplo db merge` adds one store to another"));
 }
 
 TEST_F(RecordedFiles, FoldersAreImportedWholeOrNotAtAll) {
