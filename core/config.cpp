@@ -141,9 +141,9 @@ std::string describe(const Config::Node& node) {
     case Kind::scalar:
       return node.quoted ? "text \"" + shortened(node.scalar) + "\"" : "'" + shortened(node.scalar) + "'";
     case Kind::list:
-      return "a list";
+      return node.children.empty() ? "an empty list" : "a list";
     case Kind::map:
-      return "a map";
+      return node.children.empty() ? "an empty map" : "a map";
   }
   return "";
 }

@@ -180,7 +180,7 @@ TEST(Restrict, BadOnesOfAnExperimentNameTheirLine) {
   EXPECT_EQ(message("restrict: {mark_unrol.*: [1]}\n"),
             "x.yaml:1: expected the name of a rule before the dot, found 'mark_unrol.*'; did you mean 'mark_unroll'?");
   EXPECT_EQ(message("restrict:\n  mark_unroll.*: []\n"),
-            "x.yaml:2: expected at least one value of mark_unroll.*, found a list");
+            "x.yaml:2: expected at least one value of mark_unroll.*, found an empty list");
   EXPECT_THAT(message("restrict:\n  mark_unroll.*: 1\n"), HasSubstr("x.yaml:2: expected a list, found '1'"));
   EXPECT_THAT(message("restrict:\n  mark_unroll.*: [[1]]\n"), HasSubstr("x.yaml:2: expected "));
   for (const char* knob : {"bm", "mark_unroll", "mark_unroll.", "mark_unroll.*a", "'*'", "'*.bm'", "'mark_unroll.**'"})

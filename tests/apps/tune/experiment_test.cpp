@@ -237,7 +237,7 @@ TEST(Experiment, BadKeysAndValuesNameTheirLine) {
 
 TEST(Experiment, BadKernelsNameTheirLine) {
   EXPECT_EQ(message("target: auto\n"), "x.yaml:1: expected the key 'kernels', found a map without it");
-  EXPECT_EQ(message("kernels: []\n"), "x.yaml:1: expected at least one kernel, found a list");
+  EXPECT_EQ(message("kernels: []\n"), "x.yaml:1: expected at least one kernel, found an empty list");
   EXPECT_EQ(message("kernels: gelu\n"), "x.yaml:1: expected a list, found 'gelu'");
   EXPECT_EQ(message("kernels:\n  - {symbols: {M: 1}}\n"),
             "x.yaml:2: expected one of the keys kernel, expression, pt2, model, tile, space, found none of them");
