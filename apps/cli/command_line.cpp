@@ -67,7 +67,8 @@ OptionText describe(const CLI::Option& option) {
   text.type = option.get_type_name();
   text.values = values_of(text.type);
   text.optional = text.type.starts_with('[');
-  text.repeats = option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+  const CLI::MultiOptionPolicy policy = option.get_multi_option_policy();
+  text.repeats = policy == CLI::MultiOptionPolicy::TakeAll || policy == CLI::MultiOptionPolicy::Join;
   text.takes_all =
       option.get_allow_extra_args() && option.get_items_expected_max() >= CLI::detail::expected_max_vector_size;
   return text;
