@@ -12,15 +12,17 @@ source=$(readlink -f "$(dirname "$0")/..")
 release=$1 system=$(readlink -m "$2")
 shift 2
 [ $# -gt 0 ] || set -- make test
-"$source/scripts/setup.sh" debootstrap ubuntu-keyring
+"$source/scripts/setup.sh" debootstrap
 case $release in
-  bookworm | trixie | forky | sid) mirror=http://deb.debian.org/debian components=main updates= script= ;;
-  # Debian's debootstrap knows few releases of Ubuntu. Its script for gutsy is the one of all releases since 2007.
-  *) mirror=http://archive.ubuntu.com/ubuntu components=main,universe updates=$release-updates script=gutsy ;;
+  bookworm | trixie | forky | sid) mirror=http://deb.debian.org/debian components=main updates= flags= script= ;;
+  # Debian's debootstrap knows few releases of Ubuntu, and Debian has no package of Ubuntu's keys. Its script for gutsy is
+  # the one of all releases since 2007.
+  *) mirror=http://archive.ubuntu.com/ubuntu components=main,universe updates=$release-updates
+     flags=--no-check-gpg script=gutsy ;;
 esac
 if ! [ -e "$system/installed" ]; then
   # Tests that need numpy, zsh, fish or man are skipped without them.
-  debootstrap --variant=minbase --components=$components \
+  debootstrap --variant=minbase --components=$components $flags \
     --include=ca-certificates,git,make,python3,python3-numpy,zsh,fish,man-db "$release" "$system" "$mirror" $script
   [ -z "$updates" ] || echo "deb $mirror $updates ${components/,/ }" >>"$system/etc/apt/sources.list"
   touch "$system/installed"
