@@ -134,7 +134,7 @@ void Pool::fill(std::vector<SamplePtr>& samples, std::size_t size, Distinct& lis
     SamplePtr drawn = draw();
     if (!listed.insert(*drawn)) {
       ++in_vain;
-      ++in_vain_;
+      ++known_draws_;
       continue;
     }
     samples.push_back(std::move(drawn));
@@ -203,8 +203,8 @@ std::size_t Pool::grown(std::size_t size) const {
   return static_cast<std::size_t>(std::ceil(share * static_cast<double>(size)));
 }
 
-bool Pool::list() {
-  if (in_vain_ >= tolerated_in_vain && extent_ == Extent::unknown) {
+bool Pool::lists_space() {
+  if (known_draws_ >= tolerated_in_vain && extent_ == Extent::unknown) {
     std::vector<Candidate> leaves;
     const bool whole = for_each_path(space_, [&](const Path& path) {
       leaves.push_back(path.leaf);
@@ -212,16 +212,13 @@ bool Pool::list() {
     });
     extent_ = whole ? Extent::listed : Extent::large;
     if (whole)
-      for (const Candidate& leaf : leaves) listed_.push_back(sample(leaf->trail()));
+      for (const Candidate& leaf : leaves) whole_.push_back(sample(leaf->trail()));
   }
   return extent_ == Extent::listed;
 }
 
 std::vector<SamplePtr> Pool::candidates(const std::vector<Trail>& fastest) {
-  if (list()) {
-    listed_ = unseen(listed_);
-    return listed_;
-  }
+  if (lists_space()) return whole_ = unseen(whole_);
   twentieths_ = std::min(max_twentieths, asked_.size() - asked_before_);
   asked_before_ = asked_.size();
   Distinct listed(*this);

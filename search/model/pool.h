@@ -83,8 +83,8 @@ class Pool {
     std::vector<SamplePtr> neighbours;  // filled once the parent is among the `incumbents` fastest
   };
   void renew_parents(const std::vector<Trail>& fastest);
-  /// Lists the candidates of a small space, once it is worth it. Returns whether they are listed.
-  bool list();
+  /// Whether whole_ has the candidates. Lists them once random draws seldom find a new one, if the space is small.
+  bool lists_space();
 
   const Space& space_;
   Encoding& encoding_;
@@ -96,10 +96,10 @@ class Pool {
   std::vector<SamplePtr> random_, mutated_, kept_;
   std::vector<Parent> parents_;  // the fastest first
   enum class Extent { unknown, listed, large } extent_ = Extent::unknown;
-  std::vector<SamplePtr> listed_;  // the unseen candidates of a small space
-  std::size_t in_vain_ = 0;        // number of draws that led to known candidates
-  std::size_t asked_before_ = 0;   // number of candidates asked before the latest round
-  std::size_t twentieths_ = 0;     // twentieths of the random candidates and mutants that are new in this round
+  std::vector<SamplePtr> whole_;  // the unseen candidates of a space that is listed
+  std::size_t known_draws_ = 0;   // number of draws that led to known candidates
+  std::size_t asked_before_ = 0;  // number of candidates asked before the latest round
+  std::size_t twentieths_ = 0;    // twentieths of the random candidates and mutants that are new in this round
 };
 
 /// One point for each sample.

@@ -235,15 +235,19 @@ TEST(Opencl, CpuDevicesComeLast) {
   for (std::size_t i = 1; i < devices.size(); ++i) EXPECT_LE(devices[i - 1].cpu, devices[i].cpu);
 }
 
+void expect_out_of_resources(Device& device, const KernelCode& candidate) {
+  const auto built = device.build(candidate);
+  ASSERT_FALSE(built.ok());
+  EXPECT_EQ(built.failure().status, Status::resource);
+  EXPECT_THAT(built.failure().message, HasSubstr("CL_OUT_OF_RESOURCES"));
+}
+
 TEST(Opencl, LocalMemoryIsLimited) {
   if (opencl_devices().empty()) GTEST_SKIP() << "no OpenCL device";
   const auto device = open_device("opencl");
   KernelCode candidate = add_candidate();
   candidate.source.shared_bytes = device->info().shared_bytes + 1;
-  const auto known = device->build(candidate);
-  ASSERT_FALSE(known.ok());
-  EXPECT_EQ(known.failure().status, Status::resource);
-  EXPECT_THAT(known.failure().message, HasSubstr("CL_OUT_OF_RESOURCES"));
+  expect_out_of_resources(*device, candidate);
 }
 
 // A user's kernel: only the driver knows how much it needs.
@@ -262,10 +266,7 @@ TEST(Opencl, LocalMemoryOfAnyKernelIsLimited) {
       floats +
       "];\n"
       "  t[get_local_id(0)] = a[0];\n  barrier(CLK_LOCAL_MEM_FENCE);\n  c[0] = t[1];\n}\n";
-  const auto built = device->build(candidate);
-  ASSERT_FALSE(built.ok());
-  EXPECT_EQ(built.failure().status, Status::resource);
-  EXPECT_THAT(built.failure().message, HasSubstr("CL_OUT_OF_RESOURCES"));
+  expect_out_of_resources(*device, candidate);
 }
 
 TEST(Opencl, WritesBesideABufferAreSeen) {

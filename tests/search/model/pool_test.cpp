@@ -126,6 +126,23 @@ TEST_F(PoolOfFive, NothingSeenStays) {
   for (const SamplePtr& sample : pool.candidates({fastest_})) EXPECT_FALSE(pool.seen(*sample));
 }
 
+// A design draws until hardly any candidate is new: hundreds of its draws lead to known ones.
+TEST(Pool, ListsASmallSpaceOnceDrawsAreInVain) {
+  const auto records = tables::grid({5, 5, 5}, [](const tables::Options&) { return 1.0; });
+  const TableSpace space(records);
+  Encoding encoding;
+  Rng rng(7);
+  Pool pool(space, Settings("toy", parameters, {.seed = 1, .parameters = {{"pool", "20"}, {"mutants", "0"}}}), encoding,
+            rng);
+  EXPECT_EQ(pool.candidates({}).size(), 10U);
+  for (int i = 0; i < 10; ++i) pool.design(1);
+  const std::vector<SamplePtr> all = pool.candidates({});
+  EXPECT_EQ(all.size(), 125U);
+  pool.ranked(std::vector<double>(all.size()));
+  pool.asked(all[0]->codes);
+  EXPECT_EQ(pool.candidates({}).size(), 124U);
+}
+
 TEST_F(PoolOfFive, KeepsAWishUntilItIsAsked) {
   Pool pool = make("1", "0");
   const Trail wish = trail_of({9, 9, 9, 9, 9});
